@@ -5,7 +5,6 @@ It is pure: what is known of the application is read before, and passed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +35,7 @@ from streams_assignor.upgrade.hazards import (
     JudgedFeatures,
     JudgedHazard,
     TopologyChange,
-    count_by_severity,
+    count_concerns,
     judge_features,
     judge_hazards,
     with_fixed_releases,
@@ -174,12 +173,9 @@ class ApplicationPlan:
         if application.group:
             plain["live_group"] = application.group.as_json()
         if self.judged is not None:
-            counted = Counter(judged.concern.answer for judged in self.judged)
-            concerning = (judged.hazard for judged in self.judged if judged.concern.answer is not Answer.NO)
             plain |= {
                 "hazards": [judged.as_json() for judged in self.judged],
-                "beyond_metadata": count_by_severity(concerning),
-                "concerns": {answer.value: counted[answer] for answer in Answer},
+                **count_concerns(self.judged),
                 "undecided": [judged.hazard.name for judged in self.undecided],
                 "features": {feature.value: concern.as_json() for feature, concern in self.features.concerns.items()},
             }
@@ -230,10 +226,10 @@ def plan_for(
         if application.change:  # what was compared is no question
             rest = tuple(hazard for hazard in advice.hazards if hazard.name != TOPOLOGY_UPDATES.name)
             advice = evolve(advice, hazards=rest)
-    judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
+    judged = judge_hazards(advice.hazards, facts, end.release, start.release) if any(facts) else None
     around = through_bridge(advice, judged or (), facts, features.facts)
     if around is not advice:
-        advice, judged = around, judge_hazards(around.hazards, facts, end.release)
+        advice, judged = around, judge_hazards(around.hazards, facts, end.release, start.release)
     judged = with_fixed_releases(judged, facts, end.release) if judged else judged
     refused = _refused(application, start.release, advice)
     against = _reasons(

@@ -41,6 +41,7 @@ from streams_assignor.upgrade.hazards._hazard import (
 from streams_assignor.upgrade.hazards._judgement import (
     JudgedFeatures,
     JudgedHazard,
+    count_concerns,
     judge_condition,
     judge_features,
     judge_hazards,
@@ -142,6 +143,7 @@ __all__ = [
     "assumptions_of",
     "compare_topologies",
     "count_by_severity",
+    "count_concerns",
     "edit",
     "entries_between",
     "guide_entries",

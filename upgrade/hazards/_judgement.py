@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from attrs import evolve, frozen
 
 from streams_assignor.upgrade.hazards._application import Application
 from streams_assignor.upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
-from streams_assignor.upgrade.hazards._hazard import Hazard, Severity, order_hazards
+from streams_assignor.upgrade.hazards._hazard import Hazard, Severity, count_by_severity, order_hazards
 from streams_assignor.upgrade.hazards._remedy import RemedyKind
 from streams_assignor.upgrade.hazards._table import HAZARDS
 from streams_assignor.upgrade.hazards._usual_conditions import (
@@ -30,6 +31,9 @@ class JudgedHazard:
 
     hazard: Hazard
     concern: Concern
+    in_both: bool = False
+    """A bug that the older release has, too, and that does not stop members or lose data of the application for sure:
+    plans count it apart, as the upgrade changes nothing about it."""
 
     @property
     def stops_members(self) -> bool:
@@ -44,11 +48,24 @@ class JudgedHazard:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the hazard, and the answer."""
-        return self.hazard.as_json() | self.concern.as_json()
+        return self.hazard.as_json() | self.concern.as_json() | {"in_both": self.in_both}
+
+
+def count_concerns(judged: Iterable[JudgedHazard]) -> dict[str, dict[str, int]]:
+    """Return how many hazards have each answer and each severity, without bugs of both releases."""
+    new = [each for each in judged if not each.in_both]
+    counted = Counter(each.concern.answer for each in new)
+    return {
+        "beyond_metadata": count_by_severity(each.hazard for each in new if each.concern.answer is not Answer.NO),
+        "concerns": {answer.value: counted[answer] for answer in Answer},
+    }
 
 
 def judge_hazards(
-    hazards: Iterable[Hazard], applications: Sequence[Application], target: Release | None = None
+    hazards: Iterable[Hazard],
+    applications: Sequence[Application],
+    target: Release | None = None,
+    origin: Release | None = None,
 ) -> tuple[JudgedHazard, ...]:
     """Compare the hazards of a plan with an application, the most severe first.
 
@@ -58,6 +75,7 @@ def judge_hazards(
         hazards: Those of a plan.
         applications: The known facts of the application: once, or for each profile with which it may run.
         target: The release that it goes to; with it the wrappers of the application have hazards, too.
+        origin: The release that it leaves; with it bugs of both releases are told apart.
     """
     judged_hazards: list[JudgedHazard] = []
     wrapped = [with_wrappers(application) for application in applications]
@@ -70,7 +88,9 @@ def judge_hazards(
         for answer, judged in by_answer.items():
             first, *others = (row for row, _ in judged)
             concern = join_concerns(answer, (part for _, part in judged))
-            judged_hazards.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
+            told_apart = JudgedHazard(evolve(first, others=tuple(others)), concern)
+            in_both = origin is not None and told_apart.hazard.is_met_already(origin) and not told_apart.is_severe
+            judged_hazards.append(evolve(told_apart, in_both=in_both))
     return tuple(judged_hazards)
 
 

@@ -7,7 +7,6 @@ Sources: KIP-1071, the upgrade guides and the developer guide of 4.2 to 4.4, and
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,7 +16,6 @@ from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedAp
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.group_configurations import AVAILABLE, EARLY_ACCESS
 from streams_assignor.upgrade.hazards import (
-    Answer,
     Application,
     Hazard,
     JudgedHazard,
@@ -27,6 +25,7 @@ from streams_assignor.upgrade.hazards import (
     WayBack,
     WayBackVerdict,
     count_by_severity,
+    count_concerns,
     judge_hazards,
     order_hazards,
     way_back,
@@ -217,7 +216,7 @@ class Migration:
         """How many hazards concern the application, or may, of each severity: the verdict says nothing of them."""
         if self.judged is None:
             return count_by_severity(self.hazards)
-        return count_by_severity(judged.hazard for judged in self.judged if judged.concern.answer is not Answer.NO)
+        return count_concerns(self.judged)["beyond_metadata"]
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -261,8 +260,7 @@ class Migration:
             plain["topologies"] = self.change.as_json()
         if self.judged is None:
             return plain
-        counted = Counter(judged.concern.answer for judged in self.judged)
-        return plain | {"concerns": {answer.value: counted[answer] for answer in Answer}}
+        return plain | count_concerns(self.judged)
 
     def _files_as_json(self) -> dict[str, Any]:
         """Return what the files are to the releases, with the keys of the plan between these."""

@@ -69,12 +69,15 @@ def _hazards(plain: Mapping[str, Any]) -> Iterator[str]:
     if "concerns" not in plain:
         yield from _section("Hazards beyond the metadata", map(_hazard, hazards))
         return
-    split = {answer: [hazard for hazard in hazards if hazard["concerns"] == answer] for answer in plain["concerns"]}
+    new = [hazard for hazard in hazards if not hazard["in_both"]]
+    split = {answer: [hazard for hazard in new if hazard["concerns"] == answer] for answer in plain["concerns"]}
     yield from _section("Hazards that concern you", (_judged(hazard, "shown by", "because") for hazard in split["yes"]))
     unknown = (_judged(hazard, "decided by", "decided_by") for hazard in split["unknown"])
     yield from _section("Hazards of which the files cannot tell", unknown)
     no = (sanitize(f"- {hazard['applies_to']}: {'; '.join(hazard['because'])}") for hazard in split["no"])
     yield from _section("Hazards that do not concern you", no)
+    of_both = (hazard for hazard in hazards if hazard["in_both"] and hazard["concerns"] != "no")
+    yield from _section("Known bugs of both releases", map(_hazard, of_both))
 
 
 def _judged(hazard: Mapping[str, Any], label: str, key: str) -> str:

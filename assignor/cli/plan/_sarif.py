@@ -147,7 +147,7 @@ def _findings(plain: Mapping[str, Any], sources: _Sources) -> Iterator[_Finding]
         yield _of_library(library, plain["application"]["paths"])
     yield from _of_compiler(plain.get("application"))
     for hazard in plain.get("hazards", ()):
-        if hazard.get("concerns") == "yes":
+        if hazard.get("concerns") == "yes" and not hazard["in_both"]:
             yield _of_hazard(hazard, configuration["file"], file)
 
 

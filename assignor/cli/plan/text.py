@@ -137,7 +137,6 @@ def group_plan_lines(
         judged: The hazards, compared with the files of an application; None without files.
     """
     below, *further = parts or ((),)
-    met, new = _met_and_new(judged, advice)
     before = [group_headline(advice, blocked, judged), *below, "", *all_step_lines(advice.steps, view)]
     if other := alternative(advice):
         before += [other, ""]
@@ -146,7 +145,7 @@ def group_plan_lines(
     after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
     yield from before
     if judged:
-        yield from (*judged_lines(new, view, [*before, *after], _met_lines(met, advice, view)), "")
+        yield from (*judged_lines(judged, view, [*before, *after]), "")
     elif advice.hazards:
         yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
     yield from after
@@ -154,22 +153,7 @@ def group_plan_lines(
 
 def group_headline(advice: Advice, blocked: str = "", judged: Sequence[JudgedHazard] | None = None) -> str:
     """Return the first line of a plan in every form: the releases, the verdict with its conditions, and the way."""
-    new = None if judged is None else _met_and_new(judged, advice)[1]
-    return f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, new)}"
-
-
-def _met_and_new(
-    judged: Sequence[JudgedHazard] | None, advice: Advice
-) -> tuple[Sequence[JudgedHazard], Sequence[JudgedHazard]]:
-    """Return the bugs that FROM has, too, and the other hazards: those that stop or lose for sure are never counted."""
-    origin = advice.guidance.hops[0].origin
-    met = [
-        each
-        for each in judged or ()
-        if each.hazard.is_met_already(origin)
-        and not (each.concern.answer is Answer.YES and each.hazard.severity in _DECISIVE)
-    ]
-    return met, [each for each in judged or () if each not in met]
+    return f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, judged)}"
 
 
 def alternative(advice: Advice) -> str:
@@ -223,25 +207,21 @@ def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterab
         yield f"- and {len(hazards) - fit} more ({kinds}): -v"
 
 
-def _met_lines(met: Sequence[JudgedHazard], advice: Advice, view: DisplayOptions) -> Iterator[str]:
+def _of_both_lines(judged: Iterable[JudgedHazard], view: DisplayOptions) -> Iterator[str]:
     """Count the known bugs that both releases have, as the upgrade changes nothing about them."""
-    possible = [each for each in met if each.concern.answer is not Answer.NO]
+    possible = [each for each in judged if each.in_both and each.concern.answer is not Answer.NO]
     if possible:
-        hint = "" if view.verbose else "; -v: which"
-        yield f"known bugs of {advice.target} that {advice.origin} has, too: {len(possible)}{hint}"
+        yield f"known bugs of both releases: {len(possible)}{'' if view.verbose else '; -v: which'}"
         yield from (line for each in possible for line in each.hazard.lines() if view.verbose)
 
 
-def judged_lines(
-    judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = (), below: Iterable[str] = ()
-) -> Iterator[str]:
+def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = ()) -> Iterator[str]:
     """Write the hazards that concern an application with what shows it, those of which files cannot tell, and the rest.
 
     If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are counted.
     """
     yes, unknown, no = (
-        [judged_hazard for judged_hazard in judged if judged_hazard.concern.answer is answer]
-        for answer in Answer.in_order()
+        [each for each in judged if each.concern.answer is answer and not each.in_both] for answer in Answer.in_order()
     )
     hint = "" if view.verbose else "; -v: what to do"
     first = [f"hazards that concern you: {len(yes) or 'none'}{hint if yes else ''}"]
@@ -253,7 +233,7 @@ def judged_lines(
             f"- {judged_hazard.hazard.applies_to}: {'; '.join(judged_hazard.concern.evidence)}" for judged_hazard in no
         )
         last += map(sanitize, reasons)
-    last += below
+    last += _of_both_lines(judged, view)
     yield from first
     if unknown:
         yield f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"
@@ -375,7 +355,7 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
     guided, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
     if judged is not None:
         rest = split_text(
-            (judged_hazard.concern.answer.value, judged_hazard.hazard.severity.value) for judged_hazard in judged
+            (each.concern.answer.value, each.hazard.severity.value) for each in judged if not each.in_both
         )
     features = [feature.words for feature in guided.features]
     if blocked:

@@ -86,15 +86,16 @@ function search(place) {
   return el("div", { class: "fields" }, el("label", {}, "Find a hazard ", el("input", { type: "search", input })), status);
 }
 
-/** Return the hazards: those of this application, those that no file decides, and those that do not concern it. */
+/** Return the hazards: those of this application, those that no file decides, those that do not concern it, and bugs of both releases. */
 function hazards(plan, link) {
-  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer);
+  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer && !each.in_both);
   const [yes, unknown, no] = ["yes", "unknown", "no"].map(those);
   const groups = Object.entries(GROUPS).map(([title, subjects]) => closed(title, unknown.filter((each) => subjects.includes(each.about)), link));
   const place = el("div", {}, [
     yes.length > 0 && [el("h4", {}, `They concern this application: ${yes.length}`), hazardList(yes, link)],
     unknown.length > 0 && [el("h4", {}, `${plan.concerns ? "The files cannot tell" : "Your application and brokers decide"}: ${unknown.length}`), groups],
     closed("They do not concern it", no, link),
+    closed("Known bugs of both releases", (plan.hazards ?? []).filter((each) => each.in_both && each.concerns !== "no"), link),
   ]);
   return (plan.hazards ?? []).length > 0 && part("Hazards beyond the metadata", search(place), place);
 }
