@@ -104,15 +104,53 @@ def test_python_examples_give_what_they_show(page):
     assert 0 == doctest.testfile(str(page), module_relative=False).failed
 
 
-@each_page
-def test_linked_files_exist(page):
-    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
-
-    assert [] == [link for link in links if not (page.parent / link).exists()]
-
-
 GENERATED = re.compile(r"<!-- from the code: .+? -->.*?<!-- end -->", re.DOTALL)
 BOX = re.compile(r"^[> ]*```.*?^[> ]*```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)|^\[[^\]\n]+\]: (?!https?:)(\S+)$", re.MULTILINE)
+HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
+NOT_ON_THE_SITE = {"_build", "changelog.d", "upstream"}  # as in conf.py
+
+
+def is_on_the_site(path):
+    """Whether a page is one of the site, which ``-W`` builds."""
+    return path.suffix == ".md" and path.is_relative_to(DOCS) and not NOT_ON_THE_SITE & {*path.parts}
+
+
+def anchors(page):
+    """The names of the headings to which the site links."""
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in HEADING.findall(BOX.sub("", page.read_text()))
+    }
+
+
+def is_refused(link, page):
+    """Whether a link leads nowhere; a page of the site links to files, and to headings of other pages of the site."""
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if not is_on_the_site(page):
+        return not target.exists()
+    if target.suffix != ".md":
+        return not target.is_file() or bool(anchor)
+    return not (target.is_file() and is_on_the_site(target)) or bool(anchor and anchor not in anchors(target))
+
+
+@each_page
+def test_linked_files_exist(page):
+    text = BOX.sub("", page.read_text())
+
+    assert [] == [link for found in LINK.finditer(text) if is_refused(link := found[1] or found[2], page)]
+
+
+def test_the_site_refuses_a_link_to_a_folder_a_page_beside_it_and_no_heading():
+    page = DOCS / "how-to/kubernetes.md"
+    taken = "kubernetes/pods.txt rolling.md rolling.md#your-commands #which-one ../../tests/nightly.json"
+    refused = "kubernetes kubernetes/ kubernetes/#pods ../../README.md ../upstream/spark.md ../changelog.d/README.md"
+
+    assert [] == [link for link in taken.split() if is_refused(link, page)]
+    assert [] == [
+        link for link in (*refused.split(), "none.md", "rolling.md#none", "#none") if not is_refused(link, page)
+    ]
 
 
 def prose(page):

@@ -37,21 +37,26 @@ def test_words_are_spelled_as_in_kafka_finalized_and_not_with_an_s():
 
 # A sentence begins with its subject: neither "What is left is dropped" nor "That it is there is a fact".
 INVERTED = re.compile(r"(?:^|[.:?!]\s|\n\s*\n)\s*(?:What|That)\b")
+COMMENT = re.compile(r"(?:^ *|  )# (.+)")
 
 
-def docstrings(path: Path) -> list[ast.Constant]:
-    """The texts of a file that stand alone, also those below constants and fields."""
-    alone = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Expr)]
-    return [node for node in alone if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+def prose(path: Path) -> list[tuple[int, str]]:
+    """Lines and texts of the comments of a file, and of what stands alone in it, also below constants and fields."""
+    source = path.read_text()
+    alone = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    texts = [(node.lineno, node.value) for node in alone if isinstance(node, ast.Constant)]
+    lines = enumerate(source.splitlines(), 1)
+    comments = [(number, match[1]) for number, line in lines if (match := COMMENT.search(line))]
+    return [*((line, text) for line, text in texts if isinstance(text, str)), *comments]
 
 
-def test_no_sentence_of_a_docstring_begins_with_what_or_that():
+def test_no_sentence_of_a_docstring_or_a_comment_begins_with_what_or_that():
     assert INVERTED.search("It ends. What is left is dropped.")
     assert [] == [
-        f"{path.relative_to(ROOT)}:{text.lineno}: {text.value}"
+        f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in SOURCES
-        for text in docstrings(path)
-        if INVERTED.search(text.value)
+        for line, text in prose(path)
+        if INVERTED.search(text)
     ]
 
 

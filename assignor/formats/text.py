@@ -18,8 +18,8 @@ _MARKS: Final = re.compile(
 _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
 _COMMAND: Final = "streams-assignor "
-_LABEL: Final = re.compile(r" *(\d+\. |- |[a-z][a-z ]*: +)?")
-"""The prefix of the text of a line: its indentation, number, dash or label."""
+_LABEL: Final = re.compile(r" *(\d+\. |- |[a-z][a-z ]*: +|[\d.]+s  gen +\S+ +\S+ +)?")
+"""The prefix of the text of a line: its indentation, number, dash or label, or the head of an event."""
 
 
 def printable(text: str) -> str:
@@ -151,6 +151,9 @@ def wrap_lines(text: str, width: int) -> str:
     >>> print(wrap_lines("   why:        members of 2.8 cannot read it", 36))
        why:        members of 2.8 cannot
                    read it
+    >>> print(wrap_lines("  0.3s  gen 2  A1  joins with version 7", 38))
+      0.3s  gen 2  A1  joins with version
+                       7
     >>> print(wrap_lines('   streams-assignor replay "A@2.0 B@2.0"', 20))
        streams-assignor replay "A@2.0 B@2.0"
     """

@@ -170,7 +170,7 @@ class RollModel:
         if decision.round.action is RoundAction.RESTART:
             is_away = any(keeps_unreadable_assignment(seen, process, config) for process in processes)
             expectation = state.group.expected_of(processes, config, sees_leader=self.sees_leader, is_away=is_away)
-        # What has just happened, and no look shows, no forecast can contain.
+        # No forecast can contain an event that no look has shown yet.
         excused = state.excused and not state.group.is_at_rest
         return evolve(state.written(engine.began(decision, seen, expectation)), excused=excused)
 

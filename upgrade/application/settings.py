@@ -316,7 +316,7 @@ class _Judge:
         ]
         if not findings:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, known_elsewhere(plain, configs))
-        # What a client does not get from a key, Streams itself may read: group.protocol.
+        # Streams itself may read a key that gives no client a value: group.protocol.
         effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
         worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
         keeping = " and ".join(finding.config for finding in effective if finding.status is not Effect.REMOVED)

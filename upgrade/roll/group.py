@@ -311,7 +311,7 @@ def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
             return passed("stable", seen.state)
         return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
     if not seen.is_stable:
-        # That nobody is there another gate says: an instance does not return, or is gone.
+        # Another gate names an empty group: an instance does not return, or is gone.
         kind = None if seen.state in NO_MEMBERS else DeviationKind.NOT_STABLE
         return waiting("stable", kind, seen.state, expected)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:

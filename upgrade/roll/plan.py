@@ -269,7 +269,7 @@ def back_rounds(rounds: Sequence[RollRound], configs: Mapping[str, InstanceConfi
     pending = list(rounds)
     while pending:
         last = pending.pop()
-        # What the members of a hop have done decides what its way back needs: the furthest round says it.
+        # The furthest round of a hop says what its way back needs: it depends on what the members have done.
         furthest = next(each for each in reversed(rounds) if each.hop_origin == last.hop_origin)
         needs = furthest.back if furthest.back_needs_operator else ""
         if last.action is RoundAction.RESTART and last.has_way_back:

@@ -273,7 +273,7 @@ def _after(record: RollRecord, state: RollState) -> RollState:
 
 @_after.register
 def _resumed(record: RollResumed, state: RollState) -> RollState:
-    # What was torn may have been an intent, and its command may have run; after a deviation comes an answer.
+    # A torn line may have been an intent whose command has run; after a deviation comes an answer.
     if record.torn and state.step and state.next_command and not state.deviation:
         instance, verb = state.next_command
         state = state.after(CommandIntended(step=state.step.number, instance=instance, verb=verb))
@@ -407,7 +407,7 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
     if record.kind is not None:
         if record.option is SafeOption.WAIT:
             return evolve(state, patient=state.patient | {(record.step, record.kind)})
-        # That a member was replaced is forgotten with the answer: the next time it is another one.
+        # The answer is to this replacement alone: the next one is another event.
         is_event = record.kind is DeviationKind.MEMBER_REPLACED
         names = () if is_event else ("", *record.instances)
         return evolve(state, accepted=state.accepted.union((record.step, record.kind, gate, name) for name in names))

@@ -7,7 +7,7 @@ from typing import Final
 
 from streams_assignor.cli.plan.application_code import CodeResult
 from streams_assignor.cli.plan.application_settings import ConfigurationResult
-from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application.settings import SettingsReport

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application.api_diff import java_name
 

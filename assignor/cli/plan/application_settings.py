@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.application.broker_configuration import broker_settings

@@ -15,7 +15,8 @@ from streams_assignor.cli.plan.application_settings import (
     read_broker_settings,
     source_of,
 )
-from streams_assignor.cli.plan.text import DisplayOptions, broker_headline, broker_plan_lines
+from streams_assignor.cli.plan.text import broker_headline, broker_plan_lines
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.upgrade.application.broker_configuration import LEVEL, STRIMZI, first_line
 from streams_assignor.upgrade.broker_settings import judge_broker_settings, level_shown, mode_shown
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers

@@ -32,8 +32,9 @@ from streams_assignor.cli.plan.application_settings import read_settings, source
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
 from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from streams_assignor.cli.plan.text import DisplayOptions, alternative, group_headline, group_plan_lines
+from streams_assignor.cli.plan.text import alternative, group_headline, group_plan_lines, print_plan
 from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
 from streams_assignor.upgrade.application.live_group import LiveGroup, listed
@@ -310,7 +311,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
 def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        view.print(cluster.lines(view), cluster.verdict)
+        print_plan(cluster.lines(view), cluster.verdict, view)
     else:
         click.echo(_rendered(cluster.as_json(), output))
     if cluster.verdict is not Verdict.SAFE:
@@ -323,7 +324,7 @@ def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: b
     protocol_plan = evolve(protocol_plan, notes=notes)
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        view.print(protocol_plan.lines(view), protocol_plan.verdict)
+        print_plan(protocol_plan.lines(view), protocol_plan.verdict, view)
     else:
         click.echo(_rendered(protocol_plan.as_json(), output))
     if protocol_plan.verdict is Verdict.UNSAFE:
@@ -368,7 +369,7 @@ def _print_group_plan(
             *application_parts(planned, view),
         )
         lines = group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
-        view.print(lines, advice.guidance.verdict)
+        print_plan(lines, advice.guidance.verdict, view)
     if not planned.is_safe:
         sys.exit(1)
     if planned.undecided or planned.has_unknown_protocol:
@@ -447,7 +448,7 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
         parts = (change.lines() if change else (), group.lines() if group else ())
         below = (line for part in map(list, parts) if part for line in ("", *part))
         lines = [first, *(f"note: {note}" for note in notes), *below]
-        DisplayOptions.of_output(verbose=False).print(lines, verdict)
+        print_plan(lines, verdict, DisplayOptions.of_output(verbose=False))
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
         plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}

@@ -11,7 +11,8 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from streams_assignor.cli.plan.application import application_files
-from streams_assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.cli.plan.text import hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import UpgradeError

@@ -7,16 +7,14 @@ wrapped, and a fact that ``-v`` has in full is cut.
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import click
-from attrs import frozen
 
-from streams_assignor.formats.text import count, sanitize, wrap_lines
+from streams_assignor.formats.display import DisplayOptions
+from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Advice, Plan, Upgrade
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode
 from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
@@ -50,71 +48,25 @@ _COLOURS: Final = {
 }
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
-_CUT: Final = " ..."
-_MAX_COLUMNS: Final = 120
-"""A longer line is hard to read, however wide the terminal is."""
-_SCREEN: Final = 50
-"""Lines: a plan is read as a whole, so a lower terminal is scrolled."""
-_LEAST_ROWS: Final = 12
-"""Hazards that are listed on any screen."""
 _FRAME: Final = 2
 """The line above the hazards and the one below."""
 _DECISIVE: Final = {Severity.STOPS: "stop members", Severity.LOSES: "lose data"}
 
 
-@frozen
-class DisplayOptions:
-    """How much of a plan is shown, and how wide."""
+def print_plan(lines: Iterable[str], verdict: Verdict, view: DisplayOptions) -> None:
+    """Print the lines of a plan; a terminal gets the verdict in colour, if ``NO_COLOR`` is not set."""
+    text = view.show(lines)
+    if view.columns is None:
+        click.echo(text)
+        return
+    from rich.text import Text  # the page in a browser has no rich, and no terminal
 
-    verbose: bool = False
-    columns: int | None = None
-    """The width of the terminal; None: no terminal, so that no line is cut, wrapped or left out."""
-    rows: int = 0
-    """Its height."""
+    from streams_assignor.formats.console import SafeConsole
 
-    @classmethod
-    def of_output(cls, *, verbose: bool) -> DisplayOptions:
-        """Return how to show a plan on standard output: a terminal gets lines that fit."""
-        is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
-        size = shutil.get_terminal_size()
-        return cls(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else cls(verbose)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the plan has to fit on a screen."""
-        return self.columns is not None and not self.verbose
-
-    def fact(self, text: str) -> str:
-        """Return a fact as one line; a terminal gets its beginning, unless everything is shown."""
-        if self.columns is None or self.verbose:
-            return text
-        return text if len(text) <= self.columns else text[: self.columns - len(_CUT)].rpartition(" ")[0] + _CUT
-
-    def show(self, lines: Iterable[str]) -> str:
-        """Return the lines of a plan as text."""
-        text = "\n".join(lines)
-        return text if self.columns is None else wrap_lines(text, self.columns)
-
-    def print(self, lines: Iterable[str], verdict: Verdict) -> None:
-        """Print the lines of a plan; a terminal gets the verdict in colour, if ``NO_COLOR`` is not set."""
-        text = self.show(lines)
-        if self.columns is None:
-            click.echo(text)
-            return
-        from rich.text import Text  # the page in a browser has no rich, and no terminal
-
-        from streams_assignor.formats.console import SafeConsole
-
-        coloured, word = Text(text), f": {verdict.value}"
-        if (place := text.partition("\n\n")[0].find(word)) >= 0:  # the headline: the rest may have the word, too
-            coloured.stylize(_COLOURS[verdict], place + 2, place + len(word))
-        SafeConsole().print(coloured, soft_wrap=True)
-
-    def room_beside(self, lines: Iterable[str]) -> int | None:
-        """Return how many more lines fit on a screen with these; None if all do."""
-        if self.columns is None or self.verbose:
-            return None
-        return max(_LEAST_ROWS, max(self.rows, _SCREEN) - self.show(lines).count("\n") - 1)
+    coloured, word = Text(text), f": {verdict.value}"
+    if (place := text.partition("\n\n")[0].find(word)) >= 0:  # the headline: the rest may have the word, too
+        coloured.stylize(_COLOURS[verdict], place + 2, place + len(word))
+    SafeConsole().print(coloured, soft_wrap=True)
 
 
 def group_plan_lines(

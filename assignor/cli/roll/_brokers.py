@@ -14,7 +14,7 @@ import click
 from attrs import evolve, frozen
 from click.core import ParameterSource
 
-from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines
+from streams_assignor.cli.plan.text import broker_plan_lines
 from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.cli.roll._instances import InstancesError, read_instances
@@ -22,6 +22,7 @@ from streams_assignor.cli.roll._options import LiveTarget, RollOptions
 from streams_assignor.cli.roll._output import plan_lines, show
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import count, join_names
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (

@@ -13,7 +13,7 @@ from streams_assignor.cli._exit_status import CommandFailed
 from streams_assignor.cli.group._what_if import read_config
 from streams_assignor.cli.plan._live_group import read_group
 from streams_assignor.cli.plan.application_settings import read_settings
-from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines
+from streams_assignor.cli.plan.text import group_plan_lines
 from streams_assignor.cli.roll._compared import SeenGenerations, StepComparison
 from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.cli.roll._forecast import expectation_of
@@ -22,6 +22,7 @@ from streams_assignor.cli.roll._look import LiveLook, look_at
 from streams_assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
 from streams_assignor.cli.roll._output import expectation_text, forecast_lines, plan_lines, show
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import printable, sanitize
 from streams_assignor.groups import InspectedGroup, inspect_group
 from streams_assignor.groups.described_group import WITHOUT_METADATA

@@ -135,7 +135,7 @@ class GroupHistory:
         self.last_time = max(self.last_time, time)
         type_ = group_type(kind)
         if self._epochs is None and value is None:
-            # What is left of a group that was deleted, or converted to a classic one.
+            # Such records are left of a group that was deleted, or converted to a classic one.
             self.type = self.type if self._last else type_
             return rows
         self._is_trace = False

@@ -171,7 +171,7 @@ def active_state_lags(group: InspectedGroup) -> list[StateLag]:
     lags = []
     for member in group.members:
         reported = by_process[str(member.subscription.process_id)]
-        # What a process does not report it has nothing of; up to version 6, a cooperative one reports nothing.
+        # A process has nothing of a task that it does not report; a cooperative one reports nothing up to version 6.
         unreported = OFFSET_UNKNOWN if member.subscription.offset_sums is None else 0
         for task in member.assignment.active:
             if _first_task(task) not in with_state:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from streams_assignor.formats.text import wrap_lines
 from streams_assignor.spark_sim.search.cell_result import SAFE, SAFE_IF, UNSAFE
 from streams_assignor.spark_sim.sweep.report.judgement import Judgement
 
@@ -28,20 +27,7 @@ def print_dim(console: Console, lines: Iterable[str]) -> None:
 
 def _fitting(console: Console, text: str) -> str:
     """Return a text whose lines continue below their own on a terminal, instead of within a word."""
-    if not console.is_terminal:
-        return text
-    lines = []
-    for line in text.split("\n"):
-        head = _HEAD.match(line)
-        hanging = " " * (head.end() if head else 2)
-        lines += textwrap.wrap(
-            line, console.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
-        ) or [""]
-    return "\n".join(lines)
-
-
-_HEAD: Final = re.compile(r" *[\d.]+s  gen +\S+ +\S+ +")
-"""The time, the generation and the member of an event."""
+    return wrap_lines(text, console.width) if console.is_terminal else text
 
 
 def print_trace(

@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.plan.command import plan
-from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
+from streams_assignor.cli.plan.text import group_plan_lines, judged_lines, split_text
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.upgrade.application.facts import CodeFact
 from streams_assignor.upgrade.hazards import (
     BORROWED_LIBRARY,

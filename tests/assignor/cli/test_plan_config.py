@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.plan.application_settings import ConfigurationResult, read_settings
 from streams_assignor.cli.plan.command import plan
-from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.upgrade.application.code import code_of
 from streams_assignor.upgrade.application.configuration import configuration_of
 from streams_assignor.upgrade.application.settings import judge_settings

@@ -8,7 +8,8 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.plan.command import plan
-from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from streams_assignor.cli.plan.text import broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import as_markdown
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release

@@ -129,7 +129,7 @@ def test_a_copy_of_a_library_stays_unless_own_classes_name_it(judged):
 
 def _lines(report):
     from streams_assignor.cli.plan.application_code import CodeResult
-    from streams_assignor.cli.plan.text import DisplayOptions
+    from streams_assignor.formats.display import DisplayOptions
 
     return CodeResult(report).lines(DisplayOptions())
 

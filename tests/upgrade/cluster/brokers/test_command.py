@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
 from streams_assignor.cli.plan.brokers import plan_brokers
-from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.display import DisplayOptions
 from tests.each import for_each
 
 
