@@ -147,14 +147,14 @@ def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
         )
         for group in groups
     ]
-    return _table(("group", "type", "state", "protocol", "members", "lag", "problems", "summary"), rows)
+    return markdown_table(("group", "type", "state", "protocol", "members", "lag", "problems", "summary"), rows)
 
 
 def _group_markdown(group: InspectedGroup) -> str:
     lines = [f"## {as_markdown(group.described.name)}", "", as_markdown(summary(group)), ""]
     if group.members:
         rows = [_member_row(group, shown) for shown in group.as_json()["members"]]
-        lines += [_table([*rows[0]], [[*row.values()] for row in rows]), ""]
+        lines += [markdown_table([*rows[0]], [[*row.values()] for row in rows]), ""]
     if lags := lag_summary(group):
         lines += [f"Lag: {as_markdown(lags.text)}", ""]
     lines += [
@@ -189,7 +189,8 @@ def _awaited_text(awaited: Iterable[Mapping[str, Any]]) -> str:
     return ", ".join(parts)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with escaped cells."""
     lines = [columns, ["---"] * len(columns), *([as_markdown(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 from attrs import evolve
+from click.core import ParameterSource
 
 from streams_assignor.cli.group._lookup import Lookup, load_lookup
 from streams_assignor.cli.group._output import OUTPUTS, Output
@@ -62,12 +63,15 @@ from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_
 
 if TYPE_CHECKING:
     from streams_assignor.spark_sim.forecast import Operation
+    from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
     from streams_assignor.upgrade.streams_config import StreamsConfig
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
+FLEET_FORMS: Final = ("table", "json", "yaml", "markdown", "html")
+"""The forms of ``list --to``."""
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
@@ -119,7 +123,9 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     metavar="STEP",
     help="Forecast restart, stop or upgrade of WHICH, or add.",
 )
-@click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
+@click.option("--to", "target", metavar="RELEASE", shell_complete=complete_release, help="Of list: plans, worst first.")
+@click.option("--contexts", type=FILE, metavar="FILE", help="Of --to: clusters in TOML, one table each.")
+@click.option("-o", "--output", type=click.Choice([*OUTPUTS, "html"]), help="Form; html with --to.  [default: table]")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json; lines with --watch.")
 @click.option("--all", "everything", is_flag=True, help="All groups, one row each; the same as list.")
 @BOOTSTRAP_SERVERS
@@ -162,6 +168,8 @@ def group(
     max_lag: int | None,
     watch: bool,
     wanted: str | None,
+    target: str | None,
+    contexts: Path | None,
     members: int | None,
     since: RememberedState | None,
     restarted: tuple[str, ...],
@@ -188,6 +196,7 @@ def group(
       streams-assignor group billing
       streams-assignor group list --check                         # monitoring
       streams-assignor group list -o openmetrics > groups.prom
+      streams-assignor group list --to 4.3                        # what blocks which group
       streams-assignor group billing -o json > before.json        # then restart pod-1
       streams-assignor group billing --wait stable --since before.json --restarted pod-1
       streams-assignor group billing --wait release=2.8 --members 12 --timeout 10m
@@ -220,7 +229,17 @@ def group(
         raise click.UsageError(
             "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
         )
+    if contexts and not target:
+        raise click.UsageError("expected --contexts with --to")
+    if target and (name or watch or condition or step_asked or check):
+        raise click.UsageError("expected --to with list, without --watch, --wait, --what-if and --check")
+    if form not in (FLEET_FORMS if target else OUTPUTS):
+        raise click.UsageError(f"expected -o {'|'.join(FLEET_FORMS if target else OUTPUTS)}, got {form}")
     expected = expected_members(name or "", members, restarted, since, session_timeout)
+    if target:
+        clusters = _clusters(context, bootstrap_servers, command_config, contexts)
+        resolved = _release(target, "--to", assume)
+        context.exit(_show_fleet(clusters, resolved, assumed, timeout, form, reads_lag=reads_lag is not False))
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
@@ -293,6 +312,54 @@ def _forecast(
         ephemeral=ephemeral,
         session_timeout_s=session_timeout_s,
     )
+
+
+def _clusters(
+    context: click.Context, servers: str | None, command_config: Path | None, contexts: Path | None
+) -> Mapping[str, tuple[str, CommandConfig]]:
+    """Return the clusters of ``--contexts``, or else the one of the other options."""
+    if contexts is None:
+        servers, config = cluster_settings(context, servers, command_config)
+        return {servers: (servers, config)}
+    if command_config or context.get_parameter_source("bootstrap_servers") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("expected either --contexts or --bootstrap-servers and --command-config")
+    from streams_assignor.cli.group._fleet import read_contexts
+
+    try:
+        return {name: (config.brokers or "", config) for name, config in read_contexts(contexts).items()}
+    except (UpgradeError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _show_fleet(
+    clusters: Mapping[str, tuple[str, CommandConfig]],
+    target: ResolvedRelease,
+    assume: Release | None,
+    timeout: float | None,
+    form: str,
+    *,
+    reads_lag: bool,
+) -> int:
+    """Look once at each cluster and print its Streams groups beside a release; return the exit status."""
+    from streams_assignor.cli.group._fleet import cluster_of, show_fleet  # a look without plans is made sooner
+    from streams_assignor.cli.plan._live_group import read_brokers
+
+    silence_client_logs()
+    seen = []
+    for name, (servers, config) in clusters.items():
+        step(f"{name}: looking at groups and brokers")
+        seconds = timeout or config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+        lookup = load_lookup()(servers, config.settings, seconds)
+        add_offsets = partial(_with_offsets, lookup, None, None, _report_progress(watch=False)) if reads_lag else list
+        current = _look(lookup, None, {}, assume, lambda: "", add_offsets)
+        brokers, why = read_brokers(servers, config, seconds)
+        seen.append(cluster_of(name, current, brokers, why, target, assume))
+    step("writing what was found")
+    show_fleet(seen, target.release.name, form)
+    for cluster in seen:
+        for failure in cluster.failures:
+            _note(f"{cluster.name}: {failure}")
+    return int(any(cluster.failures for cluster in seen))
 
 
 def _condition(wanted: str, assume: str | None) -> WaitCondition:

@@ -40,7 +40,7 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
         described = load_lookup()(servers, config.settings, seconds).group(name)
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
-    brokers, why = _brokers(servers, config, seconds)
+    brokers, why = read_brokers(servers, config, seconds)
     return live_group(described, brokers, why, assume)
 
 
@@ -79,7 +79,7 @@ def migrating_group(described: DescribedGroup) -> MigratingGroup:
     )
 
 
-def _brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:
+def read_brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:
     """Return the features of all brokers, or why they are not known."""
     from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 
@@ -111,7 +111,7 @@ def live_group(
         processes=len({member.subscription.process_id for member in group.members} - {None}),
         partitions=described.partition_counts,
         missing_topics=tuple(sorted(described.missing_topics)),
-        brokers=tuple(_broker(number, broker) for number, broker in sorted(brokers.items())),
+        brokers=live_brokers(brokers),
         unknown_brokers=why,
         topology=_described_topology(described),
         subtopologies={subtopology.name: subtopology.input_topics for subtopology in topology.subtopologies}
@@ -152,6 +152,11 @@ def _undecoded(described: DescribedGroup) -> tuple[LiveMember, ...]:
     kind = described.protocol_type or described.type
     why = described.error or f"a group of type {kind} does not run Kafka Streams"
     return tuple(LiveMember(member.client_id or member.member_id, (), why) for member in described.members)
+
+
+def live_brokers(brokers: Mapping[int, FeatureMetadata]) -> tuple[LiveBroker, ...]:
+    """Return the brokers as a plan looks at them, by number."""
+    return tuple(_broker(number, broker) for number, broker in sorted(brokers.items()))
 
 
 def _broker(number: int, features: FeatureMetadata) -> LiveBroker:

@@ -6,12 +6,12 @@ Only the options about a group's size load the simulator.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 from click.core import ParameterSource
 
 from streams_assignor.cli.params import ASSUME, FILE, Seconds, cluster_settings, complete_release, document
@@ -26,6 +26,7 @@ from streams_assignor.cli.plan._hazards import (
     topologies_option,
 )
 from streams_assignor.cli.plan._markdown import runbook
+from streams_assignor.cli.plan._same_release import CANNOT_BE_TOLD, UNKNOWN_PROTOCOL, StaysOn
 from streams_assignor.cli.plan._sarif import sarif
 from streams_assignor.cli.plan.application import application_parts
 from streams_assignor.cli.plan.application_settings import read_settings, source_of
@@ -37,11 +38,10 @@ from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
-from streams_assignor.upgrade.application.live_group import LiveGroup, listed
-from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
+from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import Settings
-from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, blocked_by, plan_for
-from streams_assignor.upgrade.hazards import JudgedHazard, TopologyChange
+from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+from streams_assignor.upgrade.hazards import JudgedHazard
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
 from streams_assignor.upgrade.streams_protocol import Reliance, reliances_named
@@ -54,12 +54,6 @@ from streams_assignor.upgrade.verdict import (
 if TYPE_CHECKING:
     from streams_assignor.upgrade.application.code_report import CodeReport
 
-CANNOT_BE_TOLD: Final = 3
-"""The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
-_UNKNOWN_PROTOCOL: Final = (
-    f"exit status {CANNOT_BE_TOLD}: nothing shows whether this is a streams group, which does not accept the new "
-    "topology: --config with group.protocol, or --group, decides"
-)
 _SOURCE_ROOTS: Final = "streams-assignor.source-roots"
 _PATH: Final = click.Path(exists=True, path_type=Path)
 
@@ -238,7 +232,7 @@ def plan(
             if is_same_release(*ends):
                 if code or (settings and not topologies):
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
-                _print_same_release(_StaysOn(*ends, application), offline=offline, output=output)
+                _print_same_release(StaysOn(*ends, application, offline), output)
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
@@ -343,7 +337,7 @@ def _print_group_plan(
             *planned.advice.notes,
             *options.contradicted,
             *_undecided_note(planned.undecided, is_safe=planned.is_safe),
-            *((_UNKNOWN_PROTOCOL,) if planned.is_safe and planned.has_unknown_protocol else ()),
+            *((UNKNOWN_PROTOCOL,) if planned.is_safe and planned.has_unknown_protocol else ()),
         ),
     )
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
@@ -398,62 +392,19 @@ def _rendered(plain: Mapping[str, Any], output: str) -> str:
     return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
 
 
-@frozen
-class _StaysOn:
-    """The plan from a release to itself: nothing, unless members or another topology are against it."""
-
-    origin: ResolvedRelease
-    target: ResolvedRelease
-    application: PlannedApplication
-
-    @property
-    def change(self) -> TopologyChange | None:
-        change, settings = self.application.change, self.application.settings
-        if change is None:
-            return None
-        parameters = plan_parameters(settings) if settings else PlanParameters()
-        in_streams_group = parameters.in_streams_group(self.target.release, self.application.group)
-        return evolve(change, in_streams_group=in_streams_group)
-
-    def reasons(self, *, offline: bool) -> Iterator[str]:
-        """Yield why it is wrong to do nothing, or to start the members with the other topology."""
-        if (change := self.change) and change.is_refused(rolled=not offline):
-            yield blocked_by(change)
-        if self.application.group and (why := self.application.group.blocked(self.target)):
-            yield why
-
-    def doubts(self, *, offline: bool) -> Iterator[str]:
-        """Yield what it depends on, and nothing shows."""
-        if self.change and self.change.is_undecided(rolled=not offline):
-            yield _UNKNOWN_PROTOCOL
-        group = self.application.group
-        if doubts := group.not_on(self.target) if group else ():
-            labels = listed([member.label for member in doubts])
-            yield f"nothing to do if these members run {self.target.release}, which nothing shows: {labels}"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the releases were read."""
-        return tuple(dict.fromkeys((*self.origin.reading, *self.target.reading)))
-
-
-def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> None:
-    release, change, group = planned.target.release, planned.change, planned.application.group
-    reasons, doubts = [*planned.reasons(offline=offline)], [*planned.doubts(offline=offline)]
-    verdict = Verdict.UNSAFE if reasons else Verdict.UNKNOWN if doubts else Verdict.SAFE
-    text, *notes = [*(reasons or doubts or ["already there"]), *planned.notes]
-    nothing = ", nothing to do" if verdict is Verdict.SAFE else ""
-    first = f"{release} to {release}: {verdict.value}: {text}{nothing}"
+def _print_same_release(planned: StaysOn, output: str) -> None:
+    change, group, verdict = planned.change, planned.application.group, planned.verdict
     if output == "text":
         parts = (change.lines() if change else (), group.lines() if group else ())
         below = (line for part in map(list, parts) if part for line in ("", *part))
-        lines = [first, *(f"note: {note}" for note in notes), *below]
+        lines = [planned.headline, *(f"note: {note}" for note in planned.texts[1:]), *below]
         print_plan(lines, verdict, DisplayOptions.of_output(verbose=False))
     else:
-        plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
-        plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
-        plain |= {"headline": first}
+        release = planned.target.release.name
+        plain: dict[str, Any] = {"from": release, "to": release, "verdict": verdict.value, "conditions": []}
+        plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": planned.texts}
+        plain |= {"headline": planned.headline}
         plain |= {"topologies": change.as_json()} if change else {}
         click.echo(_rendered(plain | ({"live_group": group.as_json()} if group else {}), output))
     if verdict is not Verdict.SAFE:
-        sys.exit(1 if reasons else CANNOT_BE_TOLD)
+        sys.exit(1 if verdict is Verdict.UNSAFE else CANNOT_BE_TOLD)

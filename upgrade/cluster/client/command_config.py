@@ -149,7 +149,12 @@ class CommandConfig:
         text = read_text(path, "latin-1")
         if "\0" in text:  # every key would be unknown, and the connection without TLS and SASL
             raise ConfigException(f"expected a properties file in ISO 8859-1, got {path} with NUL bytes: is it UTF-16?")
-        config = cls.of(dict(parse_properties(text)))
+        return cls.checked(dict(parse_properties(text)))
+
+    @classmethod
+    def checked(cls, given: Mapping[str, str]) -> Self:
+        """Convert Kafka's configuration keys as ``of``, and load the certificates; ``OSError`` if one cannot be."""
+        config = cls.of(given)
         if config.settings.get("security_protocol", "").endswith("SSL"):
             _check_certificates(config.settings)
         return config
