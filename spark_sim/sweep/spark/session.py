@@ -27,7 +27,7 @@ from urllib.request import getproxies
 
 from streams_assignor.formats.text import join_names
 from streams_assignor.spark_sim.jobs.code_digest import OUR_PACKAGE, code_digest, python_sources
-from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, Log, error_line
+from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, EngineError, Log, error_line
 from streams_assignor.spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from streams_assignor.spark_sim.sweep.spark.master import wait_for_master
 
@@ -116,6 +116,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTIN
     Raises:
         JavaNotFound: There is no Java to start Spark on.
         SparkNotStarted: Ends with the last error of that file.
+        EngineError: The JVM that was started here has ended.
     """
     from pyspark.sql import SparkSession
 
@@ -142,7 +143,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTIN
         wait_for_master(master, log)
         with _environment(_variables(master, java)):
             session, stack = _start(master, folder, settings)
-        with stack:
+        with lost_jvm_named(), stack:
             ship_packages(session)
             yield session
 
@@ -269,13 +270,45 @@ def _stop_context(context: Any, gateway: Any) -> None:
 
 
 @contextmanager
+def lost_jvm_named() -> Iterator[None]:
+    """Say that the JVM has ended, whatever error followed; a signal may have ended it that this process got, too.
+
+    Raises:
+        EngineError: It has.
+        KeyboardInterrupt: The error comes from the end of an interrupted job.
+    """
+    try:
+        yield
+    except Exception as error:
+        before = [*_chain(error)]
+        if any(isinstance(each, KeyboardInterrupt) for each in before):
+            raise KeyboardInterrupt from error
+        if any(_is_lost(each) for each in before):
+            raise EngineError("the JVM of Spark has ended") from error
+        raise
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether it is that of a call into a JVM that does not answer any more."""
+    from py4j.protocol import Py4JNetworkError
+
+    return isinstance(error, ConnectionError | Py4JNetworkError)
+
+
+@contextmanager
 def _unless_dead(gateway: Any) -> Iterator[None]:
     """Ignore errors of calls into a JVM that was killed: why is in the error that is raised already."""
     lost: tuple[type[Exception], ...] = (OSError, *spark_errors())
     try:
         yield
-    except lost:
-        if gateway.proc.poll() is None:
+    except lost as error:
+        if gateway.proc.poll() is None and not _is_lost(error):
             raise
 
 

@@ -44,6 +44,8 @@ _MAY_BE_EMPTY: Final = re.compile(r"/(batch=[^/]*|_temporary(/.*)?)$")
 """Folders that a killed writer of a table may have created and no more."""
 _BEGINNING: Final = 65_536
 _MOST_NAMES: Final = 5
+_OF_NETWORKS: Final = (ConnectionError, TimeoutError)
+"""Errors that no file has."""
 
 IsOwn = Callable[[IO[bytes]], bool]
 """Whether the content of a file is what a command writes."""
@@ -268,6 +270,7 @@ def open_results(folder: Path, results: Results, *, has_others: bool = False) ->
 
     Raises:
         ResultFolderError: The folder holds something else, or cannot be written to.
+        OSError: As it was raised while the folder was open, if it is of another file or of a connection.
     """
     try:
         created = _create(folder)
@@ -282,7 +285,17 @@ def open_results(folder: Path, results: Results, *, has_others: bool = False) ->
                 with suppress(OSError):
                     parent.rmdir()  # if it is empty
     except OSError as error:
+        if isinstance(error, _OF_NETWORKS) or not _concerns(folder, error.filename):
+            raise
         raise ResultFolderError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+def _concerns(folder: Path, file: object) -> bool:
+    """Whether the file of an error is in a folder or above it; many errors name none."""
+    if not isinstance(file, str | os.PathLike):
+        return True
+    ours, theirs = (Path(os.path.abspath(path)) for path in (folder, file))  # noqa: PTH100  # links stay
+    return theirs.is_relative_to(ours) or ours.is_relative_to(theirs)
 
 
 def _create(folder: Path) -> list[Path]:

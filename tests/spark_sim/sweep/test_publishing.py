@@ -344,6 +344,27 @@ def test_a_failure_at_any_step_leaves_the_earlier_results_as_they_were(tmp_path)
     assert seen >= {"rename", "mkdir", "fsync"}
 
 
+@pytest.mark.parametrize(
+    ("raised", "is_named"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (OSError(30, "Read-only file system", "{}/draft/main"), True),
+        (OSError(30, "Read-only file system", "a/relative/source"), False),
+        (FileNotFoundError(2, "No such file or directory", "/elsewhere/jvm"), False),
+        (ConnectionRefusedError(111, "Connection refused"), False),
+        (TimeoutError("timed out"), False),
+    ],
+)
+def test_only_what_cannot_be_written_to_the_folder_is_named_so(tmp_path, raised, is_named):
+    """A lost JVM read "cannot write to out: Connection refused"."""
+    if raised.filename:
+        raised.filename = raised.filename.format(tmp_path)
+
+    with pytest.raises(ResultFolderError if is_named else type(raised)) as ended, open_results(tmp_path, LIGHT):
+        raise raised
+    assert is_named == (f"cannot write to {tmp_path}: " in str(ended.value))
+
+
 @pytest.mark.parametrize("before", ["old", "none"])
 def test_a_kill_at_any_step_leaves_the_old_the_new_or_no_results_and_the_same_command_goes_on(tmp_path, before):
     number, seen = 0, set()

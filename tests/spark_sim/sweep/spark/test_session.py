@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from py4j.protocol import Py4JNetworkError
 from pyspark.java_gateway import launch_gateway
 
 from streams_assignor import spark_sim
+from streams_assignor.spark_sim.jobs.engine import EngineError
 from streams_assignor.spark_sim.sweep.spark import session
 from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
-from streams_assignor.spark_sim.sweep.spark.session import PRIVATE_NAMES, require_private_names
+from streams_assignor.spark_sim.sweep.spark.session import PRIVATE_NAMES, lost_jvm_named, require_private_names
+from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 
 
 def test_this_pyspark_has_each_private_name():
@@ -20,6 +23,7 @@ def test_this_pyspark_has_each_private_name():
 
     assert "popen_kwargs" in inspect.signature(launch_gateway).parameters
     assert "gateway.proc = proc" in inspect.getsource(launch_gateway)
+    assert "self._accumulatorServer = " in inspect.getsource(pyspark.SparkContext)
     assert all(PRIVATE_NAMES.values())
 
 
@@ -63,3 +67,42 @@ def test_no_other_private_name_of_pyspark_is_used():
         }
 
     assert used == set(PRIVATE_NAMES)
+
+
+@pytest.mark.spark
+def test_the_server_of_accumulators_prints_no_traceback(spark, capfd):
+    """It lost the JVM at a signal that ended both processes."""
+    try:
+        raise EOFError
+    except EOFError:
+        spark.sparkContext._accumulatorServer.handle_error(None, None)
+
+    assert ("", "") == capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        ([ConnectionRefusedError(111, "Connection refused")], EngineError),
+        ([Py4JNetworkError("Answer from Java side is empty")], EngineError),
+        ([ConnectionResetError(), ResultFolderError("Spark cannot use out")], EngineError),
+        ([KeyboardInterrupt(), ConnectionRefusedError()], KeyboardInterrupt),
+        ([KeyboardInterrupt(), Py4JNetworkError(), ResultFolderError("Spark cannot use out")], KeyboardInterrupt),
+        ([KeyboardInterrupt()], KeyboardInterrupt),
+        ([ResultFolderError("out holds another sweep")], ResultFolderError),
+    ],
+    ids=lambda value: "-".join(type(each).__name__ for each in value) if isinstance(value, list) else None,
+)
+def test_what_follows_the_end_of_the_jvm_is_named_so(raised, expected):
+    """It read "cannot write to out: Connection refused"; each error is raised while the one before is handled."""
+
+    def fail(errors):
+        *before, last = errors
+        try:
+            if before:
+                fail(before)
+        finally:
+            raise last
+
+    with pytest.raises(expected), lost_jvm_named():
+        fail(raised)
