@@ -181,7 +181,7 @@ def _heartbeat(
     target = targets.get(request.member_id, NO_TASKS)
     reconciled = updated
     if not updated.is_reconciled_to(epoch):
-        reconciled = reconcile(group, updated, target, epoch, request.owned)
+        reconciled = reconcile(group, updated, target, epoch, request.owned, changes_roles=config.rules.changes_roles)
     if reconciled != updated:
         records.append(Record(RecordKind.CURRENT_ASSIGNMENT, request.member_id, reconciled))
     has_assignment = (
@@ -238,7 +238,10 @@ def target_assignment(group: StreamsGroup, updated: CoordinatorMember, config: G
     Java iterates over a hash map of random member ids: every order is possible. Here it is the order of the names.
     """
     members = sorted({**group.members, updated.member_id: updated}.items())
-    previous = tuple((name, member.process_id, group.targets.get(name, NO_TASKS)) for name, member in members)
+    targets = group.targets
+    if config.rules.assigns_from_current:
+        targets = {name: member.assigned for name, member in members}
+    previous = tuple((name, member.process_id, targets.get(name, NO_TASKS)) for name, member in members)
     return dict(_assign(previous, config))
 
 

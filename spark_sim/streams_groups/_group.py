@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import or_
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -82,16 +84,15 @@ class StreamsGroup:
     members: Mapping[str, CoordinatorMember] = MappingProxyType({})
     targets: Mapping[str, TasksTuple] = MappingProxyType({})
 
-    def active_process(self, task: TaskId) -> str | None:
-        """Return the process that holds an active task."""
-        return next((member.process_id for member in self.members.values() if task in member.held.active), None)
+    @property
+    def active_tasks(self) -> frozenset[TaskId]:
+        """The active tasks that have an owner."""
+        return frozenset[TaskId]().union(*(member.held.active for member in self.members.values()))
 
-    def has_replica(self, process_id: str, task: TaskId) -> bool:
-        """Whether a process holds a task as standby or warm-up."""
-        return any(
-            member.process_id == process_id and (task in member.held.standby or task in member.held.warm_up)
-            for member in self.members.values()
-        )
+    def tasks_of_process(self, process_id: str) -> TasksTuple:
+        """Return the tasks that the members of a process hold."""
+        members = (member.held for member in self.members.values() if member.process_id == process_id)
+        return reduce(or_, members, NO_TASKS)
 
     def replay(self, records: Iterable[Record]) -> StreamsGroup:
         """Return the group after some records."""

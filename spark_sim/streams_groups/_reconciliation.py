@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from attrs import evolve
 
-from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 
 
 def reconcile(
-    group: StreamsGroup, member: CoordinatorMember, target: TasksTuple, target_epoch: int, owned: TasksTuple | None
+    group: StreamsGroup,
+    member: CoordinatorMember,
+    target: TasksTuple,
+    target_epoch: int,
+    owned: TasksTuple | None,
+    *,
+    changes_roles: bool,
 ) -> CoordinatorMember:
     """Return the member after one step; the same member if it has to wait.
 
@@ -22,6 +25,7 @@ def reconcile(
         target: Its target assignment.
         target_epoch: The epoch of the target assignment.
         owned: The tasks that the heartbeat reports; None if it reports none.
+        changes_roles: See ``CoordinatorRules.changes_roles``.
     """
     epoch = member.epoch
     if member.state is CoordinatorMemberState.STABLE and epoch == target_epoch:
@@ -31,30 +35,33 @@ def reconcile(
             return member
         epoch += 1  # the revocation is acknowledged
     kept, wanted, revoked = member.assigned & target, target - member.assigned, member.assigned - target
+    changeable = member.assigned if changes_roles else NO_TASKS
+    free = _released(group, member.process_id, wanted, changeable)
+    converted = TasksTuple(
+        standby=free.standby & (changeable.active | changeable.warm_up), warm_up=free.warm_up & changeable.standby
+    )
+    promoted = TasksTuple(standby=changeable.standby & target.active, warm_up=changeable.warm_up & target.active)
+    revoked -= promoted | TasksTuple(standby=converted.warm_up, warm_up=converted.standby - changeable.active)
     if revoked and (owned is None or owned.overlaps(revoked)):
+        kept |= converted | promoted
         return _with_tasks(member, CoordinatorMemberState.UNREVOKED_TASKS, epoch, target_epoch, kept, revoked)
-    free = _released(group, member.process_id, wanted)
+    kept |= promoted - TasksTuple(standby=free.active, warm_up=free.active)  # until the active task is granted
     state = CoordinatorMemberState.STABLE if free == wanted else CoordinatorMemberState.UNRELEASED_TASKS
     return _with_tasks(member, state, target_epoch, target_epoch, kept | free, NO_TASKS)
 
 
-def _released(group: StreamsGroup, process_id: str, wanted: TasksTuple) -> TasksTuple:
+def _released(group: StreamsGroup, process_id: str, wanted: TasksTuple, changeable: TasksTuple) -> TasksTuple:
     """Return the tasks that the member can get now.
 
-    An active task must have no owner. No task, whatever its role, may be twice in one process.
+    An active task must have no owner. No task may be twice in one process, except one whose role the member changes.
     """
-
-    def in_process(task: TaskId) -> bool:
-        return group.active_process(task) == process_id or group.has_replica(process_id, task)
-
-    def is_owned(task: TaskId) -> bool:
-        return group.active_process(task) is not None or group.has_replica(process_id, task)
-
-    def without(tasks: frozenset[TaskId], taken: Callable[[TaskId], bool]) -> frozenset[TaskId]:
-        return frozenset(task for task in tasks if not taken(task))
-
+    held = group.tasks_of_process(process_id)
+    others = held - changeable
+    replicas = others.standby | others.warm_up
     return TasksTuple(
-        without(wanted.active, is_owned), without(wanted.standby, in_process), without(wanted.warm_up, in_process)
+        wanted.active - group.active_tasks - replicas,
+        wanted.standby - others.active - replicas,
+        wanted.warm_up - held.active - replicas,  # an active task does not become a warm-up
     )
 
 

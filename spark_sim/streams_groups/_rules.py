@@ -22,6 +22,10 @@ class CoordinatorRules:
     """Whether a commit is judged by the epoch in which its task was assigned, not by the member's (KAFKA-19779)."""
     assignor: str
     """The release of its task assignor. The one of 4.1, an early access, is not modelled: it has that of 4.2.0."""
+    changes_roles: bool = False
+    """Whether a member changes the role of a task without giving it up first (KAFKA-20665)."""
+    assigns_from_current: bool = False
+    """Whether its task assignor starts from the tasks that the members have, not from the target before."""
     doubles_tasks: bool = False
     """Whether its task assignor (any since KIP-1357) makes each active task also a standby of its owner."""
     resends_assignment: bool = False
@@ -50,6 +54,7 @@ RULES: Final[Mapping[str, CoordinatorRules]] = {
             CoordinatorRules(name, assignor=name, **_SINCE_4_2)
             for name in ("4.2.0", "4.2.1", "4.2.2", "4.3.0", "4.3.1")
         ),
+        CoordinatorRules("4.4.0", assignor="4.4.0", **_SINCE_4_2, changes_roles=True, assigns_from_current=True),
         CoordinatorRules("mistaken", assignor="4.2.2", **_SINCE_4_2, doubles_tasks=True),
         CoordinatorRules("fixed", assignor="4.2.2", **_SINCE_4_2, resends_assignment=True),
     )
@@ -59,7 +64,7 @@ RULES: Final[Mapping[str, CoordinatorRules]] = {
 
 FIXED_CLIENT: Final = ClientRules(checks_duplicates=True, reports_while_reconciling=False)
 
-NEWEST: Final = "4.3.1"
+NEWEST: Final = "4.4.0"
 
 
 def rules_of(release: str) -> CoordinatorRules:

@@ -67,25 +67,26 @@ class StreamsSearch:
         return explore(GroupCell(scenario, budget, finding.faults, finding.settles, finding.properties))
 
 
+_RELEASES: Final = ("4.3.1", "4.4.0")
 _TWO_MEMBERS: Final = "A@{} B@{} group {} tasks=2"
 _FOUR_MEMBERS: Final = "A@4.3.1 B@4.3.1 C@4.3.1 D@4.3.1 group {} tasks=1 standbys=2"
 
 FINDINGS: Final = (
     StreamsFinding(
         "S1",
-        "sources of 4.3.1",
+        "sources of 4.3.1 and 4.4.0",
         "a heartbeat between an assignment and its callback counts as a revocation, so a task has two owners",
         SINGLE_OWNER,
-        (_TWO_MEMBERS.format("4.3.1", "4.3.1", "4.3.1"),),
-        (_TWO_MEMBERS.format("fixed", "fixed", "4.3.1"),),
+        tuple(_TWO_MEMBERS.format(*[release] * 3) for release in _RELEASES),
+        tuple(_TWO_MEMBERS.format("fixed", "fixed", release) for release in _RELEASES),
         Budget(starts=2),
     ),
     StreamsFinding(
         "S2",
-        "sources of 4.3.1",
+        "sources of 4.3.1 and 4.4.0",
         "a lost answer leaves a member without its tasks: the coordinator has nothing new to assign",
         NO_MEMBER_WAITS,
-        (f"{_TWO_MEMBERS.format('4.3.1', '4.3.1', '4.3.1')} | start A | settle",),
+        tuple(f"{_TWO_MEMBERS.format(*[release] * 3)} | start A | settle" for release in _RELEASES),
         (f"{_TWO_MEMBERS.format('4.3.1', '4.3.1', 'fixed')} | start A | settle",),
         Budget(starts=1, faults=1),
         faults=("lose-response",),
@@ -93,10 +94,10 @@ FINDINGS: Final = (
     ),
     StreamsFinding(
         "S3",
-        "sources of 4.3.1",
+        "sources of 4.3.1 and 4.4.0",
         "a late heartbeat takes the answer of the next one, so a member waits for its tasks",
         NO_MEMBER_WAITS,
-        tuple(f"{_TWO_MEMBERS.format('fixed', 'fixed', group)} | start A | settle" for group in ("4.3.1", "fixed")),
+        tuple(f"{_TWO_MEMBERS.format('fixed', 'fixed', group)} | start A | settle" for group in (*_RELEASES, "fixed")),
         (),
         Budget(starts=1, faults=1),
         faults=("delay",),
@@ -108,7 +109,7 @@ FINDINGS: Final = (
         "a standby moves to a process with more tasks",
         STANDBY_STAYS,
         (_FOUR_MEMBERS.format("4.3.1"),),
-        (_FOUR_MEMBERS.format("4.2.2"),),
+        (_FOUR_MEMBERS.format("4.2.2"), _FOUR_MEMBERS.format("4.4.0")),
         Budget(starts=4),
         settles=True,
         properties=(STANDBY_STAYS,),
@@ -119,7 +120,7 @@ FINDINGS: Final = (
         "a member that gets a task in two roles fails",
         NO_MEMBER_FAILS,
         ("A@4.3.1 group mistaken tasks=1",),
-        ("A@4.3.1 group 4.2.2 tasks=1", "A@4.3.1 group 4.3.1 tasks=1"),
+        tuple(f"A@4.3.1 group {release} tasks=1" for release in ("4.2.2", *_RELEASES)),
         Budget(starts=1),
         properties=(NO_MEMBER_FAILS,),
     ),

@@ -2,7 +2,8 @@
 
 A member comes to a target assignment in two steps. First it revokes what is not in its target; until it has confirmed
 that, it keeps its epoch, and the broker does not show what it still holds. Then it gets the epoch of the target
-assignment, and what is in its target and free. A task that another member has not released yet comes later. So:
+assignment, and what is in its target and free. A task that another member has not released yet comes later. Since 4.4
+a standby or warm-up task changes its role without being revoked (KAFKA-20665). So:
 
 1. A member whose epoch is below that of the target assignment has not confirmed it: it has to revoke, or its next
    heartbeat is due. A group waits for such members first.
@@ -22,7 +23,7 @@ from attrs import frozen
 
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups.broker_assigned import Assigned, BrokerAssignment
-from streams_assignor.groups.described_group import DescribedGroup
+from streams_assignor.groups.described_group import STREAMS, DescribedGroup
 from streams_assignor.groups.member import InspectedMember
 
 Thing = TaskId | TopicPartition
@@ -35,6 +36,7 @@ _ROLES: Final[Mapping[str, Callable[[Assigned], Sequence[Thing]]]] = {
 }
 
 _SOLE_ROLES: Final = ("partition", "active")
+_REPLICAS: Final = ("standby", "warm-up")
 _NOTHING: Final = Assigned()
 _MAX_CANDIDATES: Final = 10
 """The most members that may hold something without being shown; more say only that they are unconfirmed."""
@@ -127,6 +129,7 @@ def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapp
     if not unconfirmed and all(assignment.target in (None, assignment.current) for assignment in assignments.values()):
         return dict.fromkeys(assignments, COMPLETE)
     holders = _holders(assignments, unconfirmed)
+    changes_roles = group.type == STREAMS and bool(group.protocol)  # brokers before 4.4 do not name the assignor
     return {
         name: COMPLETE
         if assignment.target is None
@@ -137,7 +140,7 @@ def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapp
                 Awaited(role=role, thing=thing, holders=holders.of(name, assignment, role, thing))
                 for role, thing in _difference(assignment.target, assignment.current)
             ),
-            to_revoke=tuple(_difference(assignment.current, assignment.target)),
+            to_revoke=tuple(_revoked(assignment.current, assignment.target, changes_roles=changes_roles)),
         )
         for name, assignment in assignments.items()
     }
@@ -157,6 +160,12 @@ def _difference(one: Assigned, other: Assigned) -> Iterator[tuple[str, Thing]]:
     for role, select in _ROLES.items():
         others = set(select(other))
         yield from ((role, thing) for thing in select(one) if thing not in others)
+
+
+def _revoked(current: Assigned, target: Assigned, *, changes_roles: bool) -> Iterator[tuple[str, Thing]]:
+    """Yield what a member has to revoke; since 4.4 a replica becomes the task of another role at once (KAFKA-20665)."""
+    kept = {thing for _, thing in _difference(target, _NOTHING)} if changes_roles else set[Thing]()
+    yield from (pair for pair in _difference(current, target) if pair[0] not in _REPLICAS or pair[1] not in kept)
 
 
 def _holders(assignments: Mapping[str, BrokerAssignment], unconfirmed: frozenset[str]) -> _Holders:

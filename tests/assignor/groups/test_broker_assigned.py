@@ -92,6 +92,18 @@ def test_a_member_waits_for_the_one_that_shows_its_task():
     )
 
 
+@pytest.mark.parametrize(
+    ("assignor", "expected"), [("", ["standby 0_0", "standby 0_1", "active 1_0"]), ("sticky", ["active 1_0"])]
+)
+def test_a_replica_that_changes_its_role_is_not_revoked_by_brokers_that_name_the_assignor(assignor, expected):
+    """These are brokers of 4.4 or later (KAFKA-20665); an active task is revoked before its member has a standby."""
+    current = Assigned(standby=(TaskId(0, 0), TaskId(0, 1)), active=(TaskId(1, 0),))
+    target = Assigned(active=(TaskId(0, 0),), warm_up=(TaskId(0, 1),), standby=(TaskId(1, 0),))
+    found = seen(broker_assigned("a", current, target=target), epoch=2, assignment_epoch=2, protocol=assignor)
+
+    assert set(expected) == {f"{role} {task}" for role, task in found.reconciliations["a"].to_revoke}
+
+
 def test_what_a_member_still_has_to_revoke_is_not_shown_and_others_wait_for_its_epoch():
     """The broker shows only what it is to keep, so its current assignment is its target."""
     found = seen(

@@ -22,6 +22,7 @@ from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from tests.matrix import with_matrix
 
+RELEASES = ["4.3.1", "4.4.0"]
 TWO_RUN = "start A | settle | start B | settle"
 WITHOUT_OWNERS = tuple(each for each in PROPERTIES if each not in {SINGLE_OWNER, SINGLE_COMMITTER})
 """For searches behind the finding about unreported tasks, which ends every schedule in which it occurs."""
@@ -45,7 +46,11 @@ def violated(found):
 
 
 @pytest.mark.parametrize(
-    "line", ["A@fixed B@fixed group fixed tasks=2", "A@fixed B@fixed group fixed tasks=2 standbys=1"], ids=["0", "1"]
+    "line",
+    [
+        *(f"A@fixed B@fixed group fixed tasks=2{standbys}" for standbys in ("", " standbys=1")),
+        "A@fixed B@fixed group 4.4.0 tasks=2 standbys=1",
+    ],
 )
 def test_two_members_join_in_every_order(line):
     found = explore(cell(line, starts=2))
@@ -80,10 +85,11 @@ def test_a_fault_while_a_member_joins_does_no_harm(kinds):
 # -- findings --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("coordinator", RELEASES)
 @pytest.mark.parametrize(("client", "expected"), [("4.3.1", {SINGLE_OWNER}), ("fixed", set())])
-def test_a_task_that_a_member_does_not_report_yet_has_two_owners(client, expected):
+def test_a_task_that_a_member_does_not_report_yet_has_two_owners(client, expected, coordinator):
     """Without any fault: a heartbeat between an assignment and its callback counts as the revocation of its tasks."""
-    line = f"A@{client} B@{client} group 4.3.1 tasks=2"
+    line = f"A@{client} B@{client} group {coordinator} tasks=2"
     found = explore(cell(line, starts=2))
     both_commit = explore(cell(line, starts=2, properties=(SINGLE_COMMITTER,)))
 
@@ -91,7 +97,9 @@ def test_a_task_that_a_member_does_not_report_yet_has_two_owners(client, expecte
     assert ({SINGLE_COMMITTER} if expected else set()) == violated(both_commit)
 
 
-@pytest.mark.parametrize(("coordinator", "expected"), [("4.3.1", {NO_MEMBER_WAITS}), ("fixed", set())])
+@pytest.mark.parametrize(
+    ("coordinator", "expected"), [*((release, {NO_MEMBER_WAITS}) for release in RELEASES), ("fixed", set())]
+)
 def test_a_lost_answer_leaves_a_member_without_its_tasks(coordinator, expected):
     """The coordinator accepts the repeated heartbeat, and has nothing new to assign; KIP-848 resends."""
     line = f"A@4.3.1 B@4.3.1 group {coordinator} tasks=2 | start A | settle"
@@ -100,7 +108,7 @@ def test_a_lost_answer_leaves_a_member_without_its_tasks(coordinator, expected):
     assert expected == violated(found)
 
 
-@pytest.mark.parametrize(("broker", "expected"), [("4.3.1", {STANDBY_STAYS}), ("4.2.2", set())])
+@pytest.mark.parametrize(("broker", "expected"), [("4.3.1", {STANDBY_STAYS}), ("4.2.2", set()), ("4.4.0", set())])
 def test_kafka_20899_moves_standbys(broker, expected):
     members = " ".join(f"{name}@4.3.1" for name in "ABCD")
     found = explore(
@@ -119,7 +127,7 @@ def test_a_task_assigned_twice_ends_a_client_that_does_not_check(client, expecte
     assert {expected} == violated(found)
 
 
-@pytest.mark.parametrize("broker", with_matrix(["4.2.0", "4.2.2", "4.3.1"], ["4.3.1"], "an earlier release"))
+@pytest.mark.parametrize("broker", with_matrix(["4.2.0", "4.2.2", *RELEASES], RELEASES, "an earlier release"))
 def test_no_release_of_the_assignor_assigns_a_task_twice(broker):
     assert set() == violated(four_starts(broker))
 

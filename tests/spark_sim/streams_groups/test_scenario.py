@@ -74,6 +74,15 @@ def test_a_group_settles_with_every_task_and_its_standbys():
     assert {"A": "0_0, standby 0_1", "B": "0_1, standby 0_0"} == {n: str(m.tasks) for n, m in world.members.items()}
 
 
+@pytest.mark.parametrize(("coordinator", "expected"), [("4.3.1", "0_2"), ("4.4.0", "0_1")])
+def test_since_4_4_the_assignor_starts_from_what_the_members_have(coordinator, expected):
+    """B is to have 0_2, which A has not given up: only 4.3.1 keeps to that."""
+    line = f"A@fixed B@fixed C@fixed group {coordinator} tasks=3 | start A | settle | start B | heartbeat B"
+    world = run_scenario(parse_scenario(f"{line} | start C | heartbeat C"))
+
+    assert expected == str(world.group.targets["B#1"])
+
+
 def test_a_failover_keeps_the_group():
     before = run_scenario(parse_scenario(f"{TWO} | start A | settle | start B | heartbeat B | slow-response A"))
     after = run_scenario(
