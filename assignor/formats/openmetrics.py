@@ -13,7 +13,7 @@ class Gauge(NamedTuple):
 
     name: str
     help: str
-    samples: list[tuple[Mapping[str, str], int]]
+    samples: list[tuple[Mapping[str, str], float]]
     """The labels and the value of each sample."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import field, frozen
 
@@ -30,6 +30,7 @@ CONFIRM_SECONDS: Final = 10.0
 """How long a transient problem has to last until it counts: above the usual heartbeat interval of 3 s."""
 
 _MAX_DEPARTED: Final = 100
+_T = TypeVar("_T")
 _ANSWERS_AGAIN: Final = "the brokers answer again"
 _HINTS: Final = {
     "GROUP_AUTHORIZATION_FAILED": " (describing a group needs DESCRIBE on it)",
@@ -186,7 +187,7 @@ class ChangeTracker:
 # -- repetition ------------------------------------------------------------------------------------------------------
 
 
-def looks(look: Callable[[], Look], interval: float) -> Iterator[Look]:
+def looks(look: Callable[[], _T], interval: float) -> Iterator[_T]:
     """Look again and again; a look begins ``interval`` seconds after the one before, or when that has ended."""
     while True:
         started = time.monotonic()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve
@@ -35,7 +35,6 @@ from streams_assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
     FILE,
-    INTERVAL_HELP,
     VERBOSE,
     Duration,
     cluster_settings,
@@ -68,6 +67,8 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
+LOOPBACK: Final = "127.0.0.1"
+_LAST_PORT: Final = 65_535
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
 FLEET_FORMS: Final = ("table", "json", "yaml", "markdown", "html")
@@ -82,6 +83,19 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
         except UnicodeEncodeError:
             raise click.BadParameter(f"expected text in UTF-8, got {value!r}") from None
     return values
+
+
+class _Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A port, or a host and a port; the host is loopback unless it is given."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Read an address."""
+        host, _, port = str(value).rpartition(":")
+        if not (port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT):
+            self.fail(f"expected [HOST:]PORT with a port of 0 to {_LAST_PORT}, got {value!r}", param, ctx)
+        return host.strip("[]") or LOOPBACK, int(port)
 
 
 def _complete_condition(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -123,6 +137,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     metavar="STEP",
     help="Forecast restart, stop or upgrade of WHICH, or add.",
 )
+@click.option("--serve", "address", type=_Address(), metavar="[HOST:]PORT", help="Of list: serve metrics, on loopback.")
 @click.option("--to", "target", metavar="RELEASE", shell_complete=complete_release, help="Of list: plans, worst first.")
 @click.option("--contexts", type=FILE, metavar="FILE", help="Of --to: clusters in TOML, one table each.")
 @click.option("-o", "--output", type=click.Choice([*OUTPUTS, "html"]), help="Form; html with --to.  [default: table]")
@@ -146,7 +161,9 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
 @click.option("--config", "settings_file", type=FILE, metavar="FILE", help="Of --what-if: the members' settings.")
 @click.option("--state", type=click.Choice(["persistent", "ephemeral"]), help="Of --what-if.  [default: persistent]")
 @ASSUME
-@click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help=INTERVAL_HELP)
+@click.option(
+    "--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s; --serve 30s]"
+)
 @click.option(
     "--timeout",
     type=Duration(0.1, 7 * 86_400),
@@ -168,6 +185,7 @@ def group(
     max_lag: int | None,
     watch: bool,
     wanted: str | None,
+    address: tuple[str, int] | None,
     target: str | None,
     contexts: Path | None,
     members: int | None,
@@ -196,6 +214,7 @@ def group(
       streams-assignor group billing
       streams-assignor group list --check                         # monitoring
       streams-assignor group list -o openmetrics > groups.prom
+      streams-assignor group list --serve 9464                    # for Prometheus
       streams-assignor group list --to 4.3                        # what blocks which group
       streams-assignor group billing -o json > before.json        # then restart pod-1
       streams-assignor group billing --wait stable --since before.json --restarted pod-1
@@ -233,6 +252,8 @@ def group(
         raise click.UsageError("expected --contexts with --to")
     if target and (name or watch or condition or step_asked or check):
         raise click.UsageError("expected --to with list, without --watch, --wait, --what-if and --check")
+    if address and (name or watch or condition or step_asked or check or target or output or as_json):
+        raise click.UsageError("expected --serve with list, without --watch, --wait, --what-if, --check, --to and -o")
     if form not in (FLEET_FORMS if target else OUTPUTS):
         raise click.UsageError(f"expected -o {'|'.join(FLEET_FORMS if target else OUTPUTS)}, got {form}")
     expected = expected_members(name or "", members, restarted, since, session_timeout)
@@ -255,12 +276,19 @@ def group(
         return
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
-    unread = UnreadRecordsDetector() if check or watch else None
-    add_offsets = partial(_with_offsets, lookup, max_lag, unread, _report_progress(watch)) if reads_lag else list
+    unread = UnreadRecordsDetector() if check or watch or address else None
+    report = _report_progress(watch or bool(address))
+    add_offsets = partial(_with_offsets, lookup, max_lag, unread, report) if reads_lag else list
     nearest = cache(partial(_nearest, lookup, name))
     look: Callable[[], Look] = partial(
         _look, lookup, name, {}, assumed, nearest, add_offsets, unread, expect_members or 0
     )
+    if address:
+        step("")
+        from streams_assignor.cli.group._serve import SERVE_SECONDS, serve
+
+        serve(look, address, interval or SERVE_SECONDS)
+        return
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch or condition:
@@ -420,6 +448,11 @@ def _look(
         detectors.setdefault(group.name, CrashLoopDetector()).update(inspect_group(group, assume=assume), now)
         for group in cluster.groups
     ]
+    names = {group.name for group in cluster.groups}
+    for gone in detectors.keys() - names:
+        del detectors[gone]
+    if unread:
+        unread.forget_others(names)
     with_offsets = [
         evolve(group, findings=(*check_members(group.described, expect_members), *group.findings))
         for group in add_offsets(groups)

@@ -16,12 +16,15 @@ from streams_assignor.groups.offsets._lag import (
     task_lags,
 )
 from streams_assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
+from streams_assignor.groups.offsets._over_time import GroupsOverTime, LagState
 from streams_assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
 from streams_assignor.groups.offsets._unread import UnreadRecordsDetector
 
 __all__ = [
     "ChangelogSizes",
     "GroupOffsets",
+    "GroupsOverTime",
+    "LagState",
     "LagSummary",
     "OffsetRequest",
     "PartitionLag",

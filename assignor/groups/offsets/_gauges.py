@@ -9,6 +9,7 @@ from streams_assignor.formats.openmetrics import Gauge
 from streams_assignor.groups._group import InspectedGroup
 from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
+from streams_assignor.groups.offsets._over_time import LagState, OverTime
 from streams_assignor.groups.offsets._summary import lag_summary
 
 _PREFIX: Final = "streams_assignor_group_"
@@ -19,6 +20,9 @@ _HELP: Final[Mapping[str, str]] = {
     "notices": "Notices, as in the table.",
     "lag": "Offsets behind the committed ones, of all partitions of which it is known.",
     "unknown_lags": "Partitions with an unknown lag.",
+    "lag_states": "Partitions by how their lag moves, over the last looks of --serve.",
+    "restart_loops": "Places at which members join again and again.",
+    "upgrade_idle_seconds": "For how long an upgrade that has begun has not moved.",
     "partition_committed_offset": "Committed offset.",
     "partition_end_offset": "End offset.",
     "partition_lag": "Offsets behind the committed one.",
@@ -28,15 +32,16 @@ _HELP: Final[Mapping[str, str]] = {
     "state_end_offset": "End offsets of its changelogs.",
     "state_lag": "What is not restored, in a streams group: members of a classic group do not say it while they run.",
 }
-_Sample = tuple[str, Mapping[str, str], int | None]
+_Sample = tuple[str, Mapping[str, str], float | None]
 
 
-def group_gauges(groups: Iterable[InspectedGroup]) -> list[Gauge]:
-    """Return the metrics of groups; what is unknown is left out."""
+def group_gauges(groups: Iterable[InspectedGroup], over_time: Mapping[str, OverTime] | None = None) -> list[Gauge]:
+    """Return the metrics of groups, with those of ``GroupsOverTime`` if it is given; what is unknown is left out."""
     gauges = {name: Gauge(f"{_PREFIX}{name}", text, []) for name, text in _HELP.items()}
     for group in groups:
         name = {"group": group.described.name}
-        for gauge, labels, value in _samples(group):
+        over = (over_time or {}).get(group.described.name)
+        for gauge, labels, value in (*_samples(group), *(_of_looks(group, over) if over else ())):
             if value is not None:
                 gauges[gauge].samples.append(({**name, **labels}, value))
     return list(gauges.values())
@@ -61,6 +66,13 @@ def _samples(group: InspectedGroup) -> Iterator[_Sample]:
             yield "state_end_offset", _place(state), state.end
             if raw.type == STREAMS:
                 yield "state_lag", _place(state), state.lag
+
+
+def _of_looks(group: InspectedGroup, over: OverTime) -> Iterator[_Sample]:
+    for state in LagState if group.offsets else ():
+        yield "lag_states", {"state": state.value}, over.partitions.get(state, 0)
+    yield "restart_loops", {}, sum(finding.code == "crash-loop" for finding in group.findings)
+    yield "upgrade_idle_seconds", {}, over.upgrade_idle_s
 
 
 def _of_partition(lag: PartitionLag) -> Iterator[_Sample]:

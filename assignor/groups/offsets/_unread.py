@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import define, evolve, field
 
@@ -43,6 +43,11 @@ class UnreadRecordsDetector:
             self._since.setdefault(name, now)
         found = (*([Finding(FindingSeverity.PROBLEM, "no-members")] if grows else []), *unknown_lag(summary))
         return evolve(group, findings=(*found, *group.findings)) if found else group
+
+    def forget_others(self, names: Collection[str]) -> None:
+        """Forget the groups that are not named."""
+        self._first_ends = {name: ends for name, ends in self._first_ends.items() if name in names}
+        self._since = {name: since for name, since in self._since.items() if name in names}
 
     def is_undecided(self, now: float, enough_seconds: float) -> bool:
         """Whether some group is empty, and was not seen long enough to say that its lag does not grow."""

@@ -16,6 +16,8 @@ from streams_assignor.groups import (
 )
 from streams_assignor.groups.described_group import GroupOffsets
 from streams_assignor.groups.offsets import (
+    GroupsOverTime,
+    LagState,
     UnreadRecordsDetector,
     active_state_lags,
     check_lag,
@@ -348,6 +350,85 @@ def test_a_lag_that_grows_without_members_is_a_problem(looks, texts, is_undecide
     assert is_undecided is detector.is_undecided(5, 10)
     assert not detector.is_undecided(50, 10)
     assert texts[1:] == [finding_text(each) for each in check_lag(found, 9).problems if each not in found.problems]
+
+
+def test_a_group_that_is_gone_is_forgotten():
+    detector = UnreadRecordsDetector()
+    detector.update(seen(committed=COMMITTED, ends=COMMITTED, **EMPTY), 0.0)
+    detector.forget_others({"app"})
+    assert detector.is_undecided(1.0, 10)
+    detector.forget_others({"other"})
+    assert not detector.is_undecided(1.0, 10)
+
+
+LOOKS = range(10)
+
+
+@pytest.mark.parametrize(
+    ("committed", "ends", "state"),
+    [
+        ([5] * 10, [9] * 10, LagState.STALLED),
+        ([5] * 10, [10 + look for look in LOOKS], LagState.STALLED),
+        ([*LOOKS], [9 + look for look in LOOKS], LagState.GROWS),
+        ([*LOOKS], [9 + 2 * look for look in LOOKS], LagState.GROWS),
+        ([*LOOKS], [20] * 10, LagState.DRAINS),
+        ([*LOOKS], [20 + 3 * (look % 2) for look in LOOKS], LagState.KEEPS_UP),
+        ([*LOOKS], [*LOOKS], LagState.KEEPS_UP),
+        ([5] * 10, [5, *[9] * 9], LagState.KEEPS_UP),  # it was read to its end at the first look
+        ([5] * 9, [9] * 9, LagState.UNKNOWN),
+        ([*[5] * 9, None], [9] * 10, LagState.UNKNOWN),
+        ([5] * 10, [*[9] * 9, None], LagState.UNKNOWN),
+        ([None, *[5] * 10], [9] * 11, LagState.STALLED),  # an old look does not count
+    ],
+)
+def test_a_lag_has_a_state_over_ten_looks(committed, ends, state):
+    over = GroupsOverTime()
+    for now, (at_group, end) in enumerate(zip(committed, ends, strict=True)):
+        given = {
+            name: {"orders_0": value} for name, value in (("committed", at_group), ("ends", end)) if value is not None
+        }
+        found = over.update([seen(member("a", active="0_0"), **given)], float(now))
+
+    assert {state: 1} == found["app"].partitions
+
+
+def test_a_group_that_was_not_there_begins_anew():
+    over, stalled = GroupsOverTime(), seen(member("a", active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
+    for now in range(10):
+        over.update([stalled], float(now))
+    over.update([], 10.0)
+
+    assert {LagState.UNKNOWN: 1} == over.update([stalled], 11.0)["app"].partitions
+
+
+def test_an_upgrade_that_does_not_move_has_its_seconds():
+    half = inspect_group(group(member("a", 9, 9, active="0_0"), member("b", 9, active="0_1")))
+    more = inspect_group(group(member("a", 9, active="0_0"), member("b", 9, active="0_1")))
+    done = inspect_group(group(member("a", active="0_0"), member("b", active="0_1")))
+    hidden = inspect_group(evolve(half.described, state="PreparingRebalance", protocol=""))
+    plain = inspect_group(group(of_range("c", [0]), protocol="range"))
+    over = GroupsOverTime()
+    looks = [(hidden, None), (half, 0.0), (half, 10.0), (hidden, 20.0), (half, 30.0), (more, 0.0), (more, 10.0)]
+    looks += [(done, None), (half, 0.0), (plain, None), (half, 0.0)]
+
+    assert [idle for _, idle in looks] == [
+        over.update([look], 10.0 * number)["app"].upgrade_idle_s for number, (look, _) in enumerate(looks)
+    ]
+
+
+def test_states_over_time_are_gauges():
+    over, app = GroupsOverTime(), seen(member("a", 9, active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
+    for now in range(10):
+        states = over.update([app], float(now))
+    gauges = {gauge.name.removeprefix("streams_assignor_group_"): gauge for gauge in group_gauges([app], states)}
+
+    assert {"keeps-up": 0, "grows": 0, "stalled": 1, "drains": 0, "unknown": 0} == {
+        labels["state"]: value for labels, value in gauges["lag_states"].samples
+    }
+    assert [({"group": "app"}, 0)] == gauges["restart_loops"].samples
+    assert [({"group": "app"}, 9.0)] == gauges["upgrade_idle_seconds"].samples
+    without = group_gauges([evolve(app, offsets=None)], states)
+    assert [] == [gauge for gauge in without if gauge.name.endswith("lag_states") and gauge.samples]
 
 
 def test_a_group_that_has_committed_nothing_waits_for_nothing():

@@ -30,6 +30,14 @@ SVG = "http://www.w3.org/2000/svg"
 """The name of a vocabulary, which is not asked for."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def fixture_fast_compression():
+    """Most of the seconds of a site are its compression."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "COMPRESSION", 0)
+        yield
+
+
 def site(package, lock):
     return build.site(package, lock, made_up_compiler)
 

@@ -11,12 +11,13 @@ from click.testing import CliRunner
 
 from streams_assignor.cli import web as web_command
 from streams_assignor.cli.main import cli
+from streams_assignor.web import build
 from streams_assignor.web.build import BuildError, PyodideLock, read_site, site
 from tests.assignor.web.packages import made_up, made_up_compiler
 
 one_package = cache(made_up)
 built = cache(partial(site, compiler=made_up_compiler))
-"""A site takes seconds, most of them for its compression."""
+"""A site takes a second."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +26,7 @@ def package(tmp_path, monkeypatch):
     content, lock = one_package()
     monkeypatch.setattr(PyodideLock, "read", classmethod(lambda _: lock))
     monkeypatch.setattr(web_command, "site", built)
+    monkeypatch.setattr(build, "COMPRESSION", 0)
     path = tmp_path / "pyodide.tgz"
     path.write_bytes(content)
     return path

@@ -1,0 +1,109 @@
+"""States that a single look at groups cannot show: how lags move, and how long an upgrade has not moved."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import pairwise
+from typing import Final
+
+from attrs import define, field, frozen
+
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.described_group import WITHOUT_METADATA
+from streams_assignor.groups.offsets._summary import lag_summary
+from streams_assignor.groups.upgrade_status import Stage
+
+LOOKS: Final = 10
+"""How many looks a state of a lag is about: more than an application needs to commit, at any sensible interval."""
+_Position = tuple[int, int]
+"""The committed offset and the end."""
+
+
+class LagState(Enum):
+    """How the lag of a partition moves from the first to the last of some looks."""
+
+    KEEPS_UP = "keeps-up"
+    """It was nothing at one of them, or it falls and rises."""
+    GROWS = "grows"
+    """Records are committed, and the lag was never less than before."""
+    STALLED = "stalled"
+    """There is a lag, and nothing was committed."""
+    DRAINS = "drains"
+    """It became less, and never more than before."""
+    UNKNOWN = "unknown"
+    """It is not known at each of them, or they are too few."""
+
+
+def lag_state(positions: Sequence[_Position | None]) -> LagState:
+    """Return how a lag moves, by its committed offset and end at each look; None where one is not known.
+
+    >>> lag_state([(look, 2 * look + 1) for look in range(LOOKS)])
+    <LagState.GROWS: 'grows'>
+    """
+    known = [position for position in positions if position is not None]
+    if len(known) < LOOKS:
+        return LagState.UNKNOWN
+    lags = [max(0, end - committed) for committed, end in known]
+    if min(lags) == 0:
+        return LagState.KEEPS_UP
+    if len({committed for committed, _ in known}) == 1:
+        return LagState.STALLED
+    steps = [after - before for before, after in pairwise(lags)]
+    if min(steps) >= 0:
+        return LagState.GROWS
+    return LagState.DRAINS if max(steps) <= 0 else LagState.KEEPS_UP
+
+
+@frozen
+class OverTime:
+    """A group over some looks."""
+
+    partitions: Mapping[LagState, int]
+    """How many of its partitions are in each state; none if its offsets are not read."""
+    upgrade_idle_s: float | None
+    """For how long an upgrade that has begun has not moved; None if none is known to be under way."""
+
+
+@define(eq=False)
+class GroupsOverTime:
+    """Remembers the last looks at groups; a group that is not looked at any more is forgotten."""
+
+    _positions: dict[str, dict[TopicPartition, deque[_Position | None]]] = field(factory=dict)
+    _upgrades: dict[str, tuple[object, float]] = field(factory=dict)
+    """Group => what its members send and support, and since when."""
+
+    def update(self, groups: Iterable[InspectedGroup], now: float) -> dict[str, OverTime]:
+        """Note a look at all groups at ``now`` (seconds of any steady clock); return each by its name."""
+        seen = {group.described.name: group for group in groups}
+        self._positions = {name: self._moved(group) for name, group in seen.items()}
+        self._upgrades = {name: upgrade for name, upgrade in self._upgrades.items() if name in seen}
+        return {
+            name: OverTime(Counter(map(lag_state, self._positions[name].values())), self._idle(name, group, now))
+            for name, group in seen.items()
+        }
+
+    def _moved(self, group: InspectedGroup) -> dict[TopicPartition, deque[_Position | None]]:
+        before = self._positions.get(group.described.name, {})
+        after = {}
+        summary = lag_summary(group)
+        for lag in summary.partitions if summary else ():
+            known = lag.committed is not None and lag.end is not None
+            positions = before.get(lag.partition) or deque[_Position | None](maxlen=LOOKS)
+            positions.append((lag.committed or 0, lag.end or 0) if known else None)
+            after[lag.partition] = positions
+        return after
+
+    def _idle(self, name: str, group: InspectedGroup, now: float) -> float | None:
+        if group.described.state not in WITHOUT_METADATA:  # else the versions are hidden, and what was seen counts
+            if not group.is_streams or group.upgrade_status.stage in {Stage.DONE, Stage.UNKNOWN}:
+                self._upgrades.pop(name, None)
+                return None
+            sent = Counter(
+                (member.subscription.used_version, member.subscription.supported_version) for member in group.members
+            )
+            if self._upgrades.get(name, (None, now))[0] != sent:
+                self._upgrades[name] = (sent, now)
+        return now - self._upgrades[name][1] if name in self._upgrades else None
