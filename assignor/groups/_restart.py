@@ -13,7 +13,7 @@ A description contains neither generations nor times, so members are compared wi
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import evolve, field, frozen
@@ -25,13 +25,13 @@ from streams_assignor.groups.described_group import REBALANCING, STABLE, Describ
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.groups.member_names import matches, place_of
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.roll.group_observation import LOOP_JOINS, CountedMembers
 
 DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
 """Kafka's default of ``session.timeout.ms`` since 3.0; 10 s before."""
 
 _SESSION_TIMEOUT_KEY: Final = ".session.timeout.ms"
 _SHOWN_NAMES: Final = 3
-_LOOP_JOINS: Final = 3
 _LOOP_SECONDS: Final = 600.0
 
 
@@ -78,31 +78,28 @@ class RestartTracker:
         self._expected = expected
         self._first: _Roster | None = None  # the first look that was not in a rebalance
         self._rebalanced = False  # whether a rebalance has begun since
-        self._coordinator: str | None = None  # that counts the sessions; None if it has not answered
-        self._began = 0.0  # the time of its first answer that was not in a rebalance
+        self._counted = CountedMembers()
 
     def update(self, group: InspectedGroup | None, now: float) -> Restart:
         """Note a look at ``now`` (seconds of any steady clock); None if the group could not be described.
 
-        A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined. A
-        coordinator that has restarted, or another one, counts the sessions from the beginning.
+        A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined.
         """
-        if group is None or group.described.coordinator_was_away:
-            self._coordinator = None
-        if group is None:
+        if group is None or group.described.state in REBALANCING:
+            self._rebalanced |= group is not None and self._first is not None
+            self._counted = self._counted.unsettled()
             return Restart()
-        if group.described.state in REBALANCING:
-            self._rebalanced = self._first is not None
-            return Restart()
-        if self._first is None:
-            self._first = _Roster(group.described.members)
-        if self._coordinator != group.described.coordinator:
-            self._coordinator, self._began = group.described.coordinator, now
-        session = self._expected.session_timeout_seconds or _configured_session_seconds(group)
-        return self._judge(group, self._first, now - self._began, session)
+        raw = group.described
+        # Static members come back without a rebalance.
+        places = frozenset(member.group_instance_id or member.member_id for member in raw.members)
+        self._rebalanced |= self._first is not None and places != self._counted.members
+        self._first = self._first or _Roster(raw.members)
+        self._counted = self._counted.after(places, raw.coordinator, now, was_away=raw.coordinator_was_away)
+        return self._judge(group, self._first, now - self._counted.since)
 
-    def _judge(self, group: InspectedGroup, first: _Roster, waited: float, session: float | None) -> Restart:
+    def _judge(self, group: InspectedGroup, first: _Roster, waited: float) -> Restart:
         """Judge a look. A member that failed before the first one is not counted for longer than its session."""
+        session = self._expected.session_timeout_seconds or _configured_session_seconds(group)
         limit = session or DEFAULT_SESSION_TIMEOUT_SECONDS
         silent = self._silent(group, first)
         waiting = silent if waited < limit else ()
@@ -118,12 +115,11 @@ class RestartTracker:
         expected = self._expected
         if expected.restarted and expected.before is not None:
             return ()  # whether they are back follows from their member ids, and the others have not been restarted
-        rebalanced = self._rebalanced or first.has_rebalanced(group)
         return tuple(
             member
             for member in group.members
             if member.described.member_id in first.ids
-            and not (rebalanced and member.described.group_instance_id is None)
+            and not (self._rebalanced and member.described.group_instance_id is None)
             and (not expected.restarted or any(matches(name, member.described) for name in expected.restarted))
         )
 
@@ -196,11 +192,11 @@ class CrashLoopDetector:
     def _is_loop(self, place: str) -> bool:
         """Whether members have come and gone; one that only comes is one more at the same place."""
         replaced = min(len(self._joined[place]), len(self._left.get(place, ())))
-        return replaced >= _LOOP_JOINS * self._usual.get(place, 1)
+        return replaced >= LOOP_JOINS * self._usual.get(place, 1)
 
     def _finding(self, group: InspectedGroup, place: str) -> Finding:
         names = tuple(member.name for member in group.members if place_of(member.described) == place)
-        parameters = {"place": place, "joins": _LOOP_JOINS, "minutes": round(_LOOP_SECONDS / 60)}
+        parameters = {"place": place, "joins": LOOP_JOINS, "minutes": round(_LOOP_SECONDS / 60)}
         return Finding(FindingSeverity.PROBLEM, "crash-loop", parameters, names)
 
 
@@ -215,10 +211,6 @@ class _Roster:
     def _member_ids(self) -> frozenset[str]:
         return frozenset(member.member_id for member in self.members)
 
-    def has_rebalanced(self, group: InspectedGroup) -> bool:
-        """Whether a rebalance has completed since: members have come or gone, not only static ones come back."""
-        return _places(self.members) != _places(member.described for member in group.members)
-
 
 def _configured_session_seconds(group: InspectedGroup) -> float | None:
     """Return the session timeout of a group whose broker assigns, if the user may describe its settings."""
@@ -228,10 +220,6 @@ def _configured_session_seconds(group: InspectedGroup) -> float | None:
         return parse_number(text) / 1000
     except InvalidInput:
         return None
-
-
-def _places(members: Iterable[DescribedGroupMember]) -> frozenset[str]:
-    return frozenset(member.group_instance_id or member.member_id for member in members)
 
 
 def _is_back(

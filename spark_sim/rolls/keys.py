@@ -44,7 +44,6 @@ LEFT_OUT: Final[Mapping[type, Mapping[str, str]]] = {
         "answers": "memory of another number of answers is none",
         "committed": _NO_OWNER,
         "committed_at": _NO_OWNER,
-        "coordinator": "a simulated group has one",
     },
 }
 """The fields that no key has, and why."""
@@ -132,7 +131,7 @@ def life_key(state: RollModelState, there: _Counted) -> Hashable:
 
     return fields_key(
         life,
-        stable_since=life.stable_since is not None and age(life.stable_since),
+        counted=age(life.counted.since),  # a simulated group has one coordinator
         lives=frozenset(
             (
                 there.get(member_id),

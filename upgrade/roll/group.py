@@ -72,7 +72,7 @@ def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) ->
 def _returned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances of a step have joined: as many members as before, and none of the old ones."""
     step = state.step
-    if step is None or _is_stopping(state):
+    if step is None or state.is_stopping:
         return None
     if not seen.state:
         return waiting("returned", None, AT_REST)
@@ -140,7 +140,7 @@ def _of_processes(instance: str, members: Sequence[MemberSeen], expected: int) -
 
 def _gone_gate(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances that were stopped are not counted any more; after a round, every instance."""
-    if not _is_stopping(state):
+    if not state.is_stopping:
         return None
     if not seen.state:
         return waiting("gone", None, AT_REST)
@@ -159,7 +159,7 @@ def _gone_gate(state: RollState, watch: RollWatch, seen: GroupObservation) -> Ga
 def _config(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether each restarted instance is what the round makes it; after a round, every instance."""
     roll_round = state.round
-    if roll_round is None or _is_stopping(state):
+    if roll_round is None or state.is_stopping:
         return None
     if state.step and _returned(state, watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
         return waiting("config", None, "after it has joined")
@@ -244,12 +244,12 @@ def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
         kind = DeviationKind.NOT_VISIBLE if state.next_command else None
         return waiting("others", kind, seen.problem if kind else AT_REST)
     touched = {*(state.step.instances if state.step else ())}
-    wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
+    wanted = [name for name in state.running if name not in touched and not state.is_stopping]
     if gone := [name for name in absent(state, seen) if name in wanted and name not in _given_up(state)]:
         counts = ((name, len(seen.of(name)), state.plan.members_of(name)) for name in gone)
         text = "; ".join(f"{name} has {there} of {_members(expected)}" for name, there, expected in counts)
         return waiting("others", DeviationKind.MEMBER_GONE, text, f"{shortened(gone)} there", instances=(*gone,))
-    there = [name for name in _running(state) if name not in touched]
+    there = [name for name in state.running if name not in touched]
     if state.next_command:
         there = [] if state.is_going_back else [state.next_command[0]]
     if seen.is_stable:
@@ -298,7 +298,7 @@ def _given_up(state: RollState) -> frozenset[str]:
 
 def absent(state: RollState, seen: GroupObservation) -> tuple[str, ...]:
     """Return the instances that have fewer members than they have threads, and are to be there."""
-    is_short = (name for name in _running(state) if len(seen.of(name)) < state.plan.members_of(name))
+    is_short = (name for name in state.running if len(seen.of(name)) < state.plan.members_of(name))
     return tuple(is_short) if seen.state else ()
 
 
@@ -306,7 +306,7 @@ def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     expected = "a stable group"
     if not seen.state:
         return waiting("stable", None, AT_REST)
-    if _has_nobody(state):
+    if state.has_nobody:
         if seen.state in NO_MEMBERS:
             return passed("stable", seen.state)
         return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
@@ -320,7 +320,7 @@ def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
 
 
 def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if _has_nobody(state):
+    if state.has_nobody:
         return None
     if not seen.is_stable:
         return waiting("versions", None, AT_REST)
@@ -334,7 +334,7 @@ def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
             return passed("versions", f"{text}, as forecast")
         expected = f"one of {' or '.join(map(_numbers, predicted))}, as forecast"
         return waiting("versions", DeviationKind.VERSIONS, text, expected)
-    common = least_supported(state.configs[name] for name in _running(state))
+    common = least_supported(state.configs[name] for name in state.running)
     if above := [version for version in sent if version > common]:
         expected = f"no version above {common}, which all members read"
         return waiting("versions", DeviationKind.VERSIONS, f"members send {_numbers(above)}", expected)
@@ -347,7 +347,7 @@ def least_supported(configs: Iterable[InstanceConfig]) -> int:
 
 
 def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if _has_nobody(state):
+    if state.has_nobody:
         return None
     scheduled = [member.label or member.member_id for member in seen.members if member.is_scheduled]
     if scheduled:
@@ -535,27 +535,13 @@ def _input_lag(offsets: Mapping[str, PartitionOffsets] | None) -> int | None:
     return None if offsets is None else sum(each.lag or 0 for each in offsets.values())
 
 
-def _leader(seen: GroupObservation) -> str | None:
-    return seen.leader
-
-
-GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed, joins, renew)
+GROUP_RULES: Final = RollRules(
+    GROUP_GATES, remember, follow, happened, lambda seen: seen.leader, absent, observed, joins, renew
+)
 """The rules of a roll of a group of Kafka Streams."""
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
-
-
-def _is_stopping(state: RollState) -> bool:
-    return state.is_stopping
-
-
-def _running(state: RollState) -> tuple[str, ...]:
-    return state.running
-
-
-def _has_nobody(state: RollState) -> bool:
-    return state.has_nobody
 
 
 @cache

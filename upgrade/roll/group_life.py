@@ -7,17 +7,20 @@ that it lived one session ago.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.roll.deviations import DeviationKind
 from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
-from streams_assignor.upgrade.roll.group_observation import AT_REST, GroupObservation, MemberSeen
+from streams_assignor.upgrade.roll.group_observation import (
+    AT_REST,
+    LOOP_JOINS,
+    CountedMembers,
+    GroupObservation,
+    MemberSeen,
+)
 from streams_assignor.upgrade.roll.journal import MembersJoined
 from streams_assignor.upgrade.roll.state import RollState
-
-_LOOP_JOINS: Final = 3
 
 
 @frozen
@@ -43,10 +46,7 @@ class GroupLife:
     """How many answers there were."""
     in_step: bool = False
     """Whether a step was under way."""
-    stable_since: float | None = None
-    """The first look that showed the group stable, with coordinator and members of now; None: it is not stable."""
-    coordinator: str = ""
-    """The broker that counted the sessions; another one, or one that has restarted, counts them from the beginning."""
+    counted: CountedMembers = field(factory=CountedMembers)
     lives: Mapping[str, MemberLife] = field(factory=dict, hash=False)
     """By member id, of those that are counted."""
     committed: Mapping[str, tuple[str, int]] = field(factory=dict, hash=False)
@@ -104,26 +104,25 @@ def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> 
 
 
 def _is_away(life: GroupLife, seen: GroupObservation) -> bool:
-    moved = life.coordinator and seen.coordinator and seen.coordinator != life.coordinator
+    moved = life.counted.coordinator and seen.coordinator and seen.coordinator != life.counted.coordinator
     return not seen.state or seen.coordinator_was_away or bool(moved)
 
 
 def _with_lives(state: RollState, life: GroupLife, seen: GroupObservation) -> GroupLife:
     if not seen.is_stable:
-        return evolve(life, stable_since=None)
-    ids = {member.member_id for member in seen.members}
-    is_same = ids == life.lives.keys() and seen.coordinator == life.coordinator and not seen.coordinator_was_away
-    stable_since = life.stable_since if is_same and life.stable_since is not None else seen.seconds
-    # Counted since then, it has sent a heartbeat within the last session.
-    counted = max(stable_since, seen.seconds - state.plan.limits.session_timeout_s)
+        return evolve(life, counted=life.counted.unsettled())
+    ids = frozenset(member.member_id for member in seen.members)
+    counted = life.counted.after(ids, seen.coordinator, seen.seconds, was_away=seen.coordinator_was_away)
+    # A member that is counted for longer than a session has sent a heartbeat within the last one.
+    heartbeat = seen.seconds - state.plan.limits.session_timeout_s
     committing = dict.fromkeys(_committing(life, seen), life.committed_at)
     lives: dict[str, MemberLife] = {}
     for member in seen.members:
         before = life.lives.get(member.member_id) or MemberLife(seen.seconds, seen.seconds)
         is_ready = (seen.ready or {}).get(member.instance) == ""
         proofs = (before.until, committing.get(member.member_id, 0.0), seen.seconds if is_ready else 0.0)
-        lives[member.member_id] = evolve(before, until=max(*proofs, counted if counted > stable_since else 0.0))
-    life = evolve(life, stable_since=stable_since, coordinator=seen.coordinator, lives=lives)
+        lives[member.member_id] = evolve(before, until=max(*proofs, heartbeat if heartbeat > counted.since else 0.0))
+    life = evolve(life, counted=counted, lives=lives)
     if seen.offsets is None:
         return life
     committed = {name: (each.owner, each.committed or 0) for name, each in seen.offsets.items()}
@@ -152,7 +151,7 @@ def no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) -
     """Whether no instance has joined again and again since its command, over all steps."""
     for instance, ids in watch.lasting.joined.items():
         usual = state.plan.members_of(instance)
-        if len(ids) >= _LOOP_JOINS * usual:
+        if len(ids) >= LOOP_JOINS * usual:
             text = f"{instance} has joined {len(ids)} times with {usual} member{'s' * (usual != 1)}"
             return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
     return None

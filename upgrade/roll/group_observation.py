@@ -1,11 +1,12 @@
-"""One look at a group of Kafka Streams."""
+"""Looks at a group of Kafka Streams, and since when they show it at rest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.releases import Release
 
@@ -15,6 +16,8 @@ NO_MEMBERS: Final = ("Empty", "Dead")
 """The states of a group without members."""
 AT_REST: Final = "the group is not stable yet"
 """The verdict of a gate that needs metadata and assignments."""
+LOOP_JOINS: Final = 3
+"""A member that has joined so often fails again and again."""
 
 
 @frozen(kw_only=True)
@@ -143,3 +146,26 @@ class GroupObservation:
         """Return the instance of each active task; of a member that belongs to none, how it is shown."""
         names = ((member.instance or member.label or member.member_id, member.active) for member in self.members)
         return {task: name for name, tasks in names for task in tasks}
+
+
+@frozen
+class CountedMembers:
+    """The members that a coordinator counts at rest: one that has died, until its session times out.
+
+    A rebalance begins the sessions of all members anew, also of static ones that have not joined
+    (``completeClassicGroupJoin``), and so does another coordinator, or one that has restarted.
+    """
+
+    members: frozenset[str] = frozenset()
+    coordinator: str = ""
+    since: float = inf
+    """The first look that showed the group at rest, with coordinator and members of now; infinite: not at rest."""
+
+    def after(self, members: frozenset[str], coordinator: str, now: float, *, was_away: bool) -> CountedMembers:
+        """Return what is counted at a look that shows the group at rest."""
+        goes_on = (members, coordinator) == (self.members, self.coordinator) and not was_away
+        return CountedMembers(members, coordinator, min(self.since, now) if goes_on else now)
+
+    def unsettled(self) -> CountedMembers:
+        """Return what is counted at a look that shows no group, or none at rest."""
+        return evolve(self, since=inf)

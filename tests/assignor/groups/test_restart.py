@@ -152,6 +152,11 @@ def test_a_static_member_shows_no_sign_of_life_in_a_rebalance():
     assert not is_met(two, before, rebalancing(), before)
     assert not is_met(two, before, stable(static("a"), static("b", 1)))
     assert is_met(two, before, stable(static("a", 1), static("b", 1)))
+    # One that has failed in the first second is counted for a session after the rebalance for c.
+    joined = stable(static("a"), static("b"), C)
+    assert not is_met(THREE, before, 40.0, joined, 10.0, joined)
+    assert not is_met(two, before, 40.0, rebalancing(), before, 10.0, before)
+    assert is_met(THREE, before, 40.0, joined, SESSION, joined)
     since = ExpectedMembers(before=(static("a"), static("b")), restarted=("pod-b",))
     assert not is_met(since, before)
     assert is_met(since, stable(static("a"), static("b", 1)))

@@ -18,7 +18,7 @@ from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutco
 from streams_assignor.upgrade.roll.gates import RollWatch
 from streams_assignor.upgrade.roll.group_life import GroupLife, MemberLife
 from streams_assignor.upgrade.roll.group_memory import GroupMemory
-from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.group_observation import CountedMembers, PartitionOffsets, StateBehind
 from streams_assignor.upgrade.roll.journal import CommandEnded, DeviationFound
 from streams_assignor.upgrade.roll.plan import InstanceConfig
 from streams_assignor.upgrade.roll.state import RollState, StepInProgress
@@ -53,7 +53,11 @@ def sample():
         times=times, offsets={"data-0": PartitionOffsets(committed=0, end=5)}, state_lags={"0_0": StateBehind("", 7)}
     )
     life = GroupLife(
-        answers=0, stable_since=80.0, lives={one: MemberLife(80.0, 90.0)}, known={"B": frozenset({two})}, joined={}
+        answers=0,
+        counted=CountedMembers(since=80.0),
+        lives={one: MemberLife(80.0, 90.0)},
+        known={"B": frozenset({two})},
+        joined={},
     )
     watch = RollWatch((False, 0, 1, False, 0, ()), 85.0, memory, life)
     roll = evolve(first.roll, step=step, steps=1, deviation=FOUND)
@@ -161,7 +165,7 @@ VALUES = {
     },
     GroupLife: {
         "in_step": True,
-        "stable_since": None,
+        "counted": CountedMembers(),
         "lives": {ONE: MemberLife(79.0, 90.0)},
         "known": {"B": frozenset()},
         "joined": {"A": frozenset({ONE})},
