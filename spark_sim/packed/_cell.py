@@ -62,8 +62,8 @@ class UpgradeCell:
     deviation: OperatorDeviation = OperatorDeviation.NONE
     mistaken_upgrade_from: str | None = None
     """``upgrade.from`` of the one wrong member of ``MISTAKEN``; None: without it."""
-    sync_responses_survive_rebalance: bool = True
-    """Whether a pending SyncGroup response is delivered after the next rebalance has begun."""
+    may_miss_responses: bool = False
+    """Whether a member may join the next generation without the SyncGroup response of this one."""
     custom_sequences: tuple[InstanceSequence, ...] = ()
     """Instance sequences that no plan has, one for each member and of one length; () for those of the upgrade."""
 

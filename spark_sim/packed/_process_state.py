@@ -49,10 +49,10 @@ class PackedProcessState(NamedTuple):
         return self.status in MEMBER_STATUSES
 
 
-def on_prepare_rebalance(state: PackedProcessState, sync_responses_survive_rebalance: bool) -> PackedProcessState:
+def on_prepare_rebalance(state: PackedProcessState) -> PackedProcessState:
     """Return a process state once a rebalance is being prepared: the group waits for its ids."""
     orphaned_ids = with_join_pending(state.orphaned_ids)
-    if not state.is_member or (sync_responses_survive_rebalance and state.status == SYNC_RESPONSE_PENDING):
+    if not state.is_member or state.status == SYNC_RESPONSE_PENDING:
         return state._replace(orphaned_ids=orphaned_ids)
     return state._replace(status=JOIN_PENDING, payload=-1, orphaned_ids=orphaned_ids)
 

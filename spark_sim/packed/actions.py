@@ -94,7 +94,8 @@ def operator_actions(table: ProcessTable, view: OperatorView, number: int) -> Ac
 def _running_process_actions(
     table: ProcessTable, view: PackedGroupView, number: int, state: PackedProcessState, row: ActionRow
 ) -> None:
-    if state.status in {NOT_A_MEMBER, JOIN_PENDING, REJOIN_NEEDED}:
+    misses = view.phase == PREPARING and state.status == SYNC_RESPONSE_PENDING and table.cell.may_miss_responses
+    if misses or state.status in {NOT_A_MEMBER, JOIN_PENDING, REJOIN_NEEDED}:
         _add_join(table, view, number, state, row, "join")
     if state.status == ASSIGNED and view.may_join_spuriously:
         _add_join(table, view, number, state, row, "spurious join", -SPURIOUS_JOINS)

@@ -21,7 +21,7 @@ from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
 from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
 from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
-from streams_assignor.spark_sim.packed.termination import rebalancing_ends
+from streams_assignor.spark_sim.packed.termination import check_rebalances
 from streams_assignor.spark_sim.packed.view import (
     GROUP_FIELD_BITS,
     IN_SOME_ROUND,
@@ -114,8 +114,9 @@ class AnySizeClass:
     @classmethod
     def of(cls, cell: UpgradeCell) -> AnySizeClass:
         """Return the class of a cell whose members all start."""
-        of_any_size = evolve(cell, members=max(2, len(set(cell.instance_sequences))), faults=ANY_NUMBER)
-        operator = (cell.offline, cell.wait_for_quiescence, cell.deviation, cell.sync_responses_survive_rebalance)
+        members = max(2, len(set(cell.instance_sequences)))
+        of_any_size = evolve(cell, members=members, faults=ANY_NUMBER, may_miss_responses=True)
+        operator = (cell.offline, cell.wait_for_quiescence, cell.deviation)
         sequences = [tuple(map(cell.instances.index, sequence)) for sequence in of_any_size.instance_sequences]
         return cls((operator, tuple(sequences), ProtocolTable(cell.instances).behaviour()), of_any_size)
 
@@ -358,12 +359,11 @@ class AnySizeResult:
     violation: Violation | None = None
     """The properties that some part of a group violates; there may be no such group."""
     complete: bool = False
-    rebalancing_ends: bool = False
 
     @property
     def safe(self) -> bool:
         """Whether every property holds in groups of any size, with any number of faults."""
-        return self.complete and self.rebalancing_ends and not self.violation
+        return self.complete and not self.violation
 
 
 def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> AnySizeResult:
@@ -375,12 +375,5 @@ def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> A
         return AnySizeResult(k, violation=found.violation)
     if views is None:
         return AnySizeResult(k)
-    violation = model.check_eventually(views)
-    return AnySizeResult(
-        k,
-        views.count,
-        len(views.expanded),
-        violation,
-        True,
-        rebalancing_ends(model.encoding),
-    )
+    violation = check_rebalances(model.encoding) or model.check_eventually(views)
+    return AnySizeResult(k, views.count, len(views.expanded), violation, True)

@@ -89,6 +89,6 @@ def equivalence_class(cell: UpgradeCell) -> Hashable:
             cell.faults,
             cell.wait_for_quiescence,
             cell.deviation,
-            cell.sync_responses_survive_rebalance,
+            cell.may_miss_responses,
         ),
     )

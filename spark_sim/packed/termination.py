@@ -1,9 +1,9 @@
-"""Whether rebalancing ends in groups of any size, by the tables of the protocol alone.
+"""Whether rebalances that are requested happen, and end, in groups of any size, by the tables of the protocol alone.
 
-Between two actions of the operator or faults, no process starts or stops, and no orphaned id is made. Each of the
-others is awaited until it has expired, so after finitely many generations there is none. From then on, every generation
-has the members of the one before, without those that have left to rejoin, and with some that have rejoined. Every
-member takes its answer before it joins again, and the answers depend on the leader and on the set of subscriptions. So
+Between two actions of the operator or faults, no process starts or stops, no orphaned id is made, and no member misses
+its answer. Each of the others is awaited until it has expired, so after finitely many generations there is none. From
+then on, every generation has the members of the one before, without those that have left to rejoin, and with some that
+have rejoined. All take their answers before, and these depend on the leader and on the set of subscriptions. So
 a generation is the version of its leader, the *set* of versions of the others, and those of members that are outside
 because they have left: finitely many, whatever the size of the group. A generation needs a reason: a member that
 rejoins because of its answer, or one of the finitely many that no answer has sent outside. So rebalancing ends unless
@@ -11,6 +11,9 @@ some generations follow each other in a cycle, and a member rejoins there.
 
 A member that takes a step from one version to another for ever comes back to the first, by steps that are taken in the
 same cycle. Generations with a step from which no way leads back occur finitely often: ``_recurring`` leaves them out.
+
+A follower that rejoins with the subscription that it has sent may be ignored (KAFKA-10455): it gets its answer again,
+and stays as it is. Packed groups rebalance then. So do real ones if another member of the generation is heard.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from streams_assignor.probing import RejoinMode
-from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.violations import (
+    REBALANCE_REQUEST_HONORED,
+    REBALANCING_TERMINATES,
+    Violation,
+)
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.tables._protocol_table import Reaction
 
@@ -41,22 +48,26 @@ class _Outcome(NamedTuple):
     """The version of each member before and after its answer."""
     rejoins: bool
     """Whether a member rejoins because of its answer."""
+    may_be_ignored: bool
+    """Whether all that rejoin are followers whose subscription is as before."""
     next: frozenset[_Generation]
 
 
 Graph = dict[_Generation, frozenset[_Generation]]
 
 
-def rebalancing_ends(encoding: Encoding) -> bool:
-    """Whether the protocol alone cannot rebalance for ever.
+def check_rebalances(encoding: Encoding) -> Violation | None:
+    """Return that a rebalance may not happen, or that the protocol alone may rebalance for ever; None for neither.
 
     Args:
         encoding: Its table of leaders has every set of subscriptions that a leader may read.
     """
-    if not encoding.cell.sync_responses_survive_rebalance:
-        return False
     outcomes = {generation: _outcome(encoding, generation) for generation in _possible_generations(encoding)}
-    return not any(outcomes[generation].rejoins for generation in _recurring(outcomes))
+    if any(outcome.may_be_ignored for outcome in outcomes.values()):
+        return Violation(REBALANCE_REQUEST_HONORED, "", "all that rejoin may be ignored")
+    if any(outcomes[generation].rejoins for generation in _recurring(outcomes)):
+        return Violation(REBALANCING_TERMINATES, "", "some generations may follow each other for ever")
+    return None
 
 
 def _recurring(outcomes: dict[_Generation, _Outcome]) -> frozenset[_Generation]:
@@ -118,10 +129,14 @@ def _outcome(encoding: Encoding, generation: _Generation) -> _Outcome:
     for version, leads in ((leader, True), *((version, False) for version in followers)):
         reaction = table.reactions[version, answers[table.subscriptions[version], leads]]  # type: ignore[index]
         if isinstance(reaction, Violation):
-            return _Outcome(frozenset(), False, frozenset())
+            return _Outcome(frozenset(), False, False, frozenset())
         reactions.append((version, reaction))
     (_, of_leader), *_ = reactions
     rejoins = any(reaction.rejoining is not None for _, reaction in reactions)
+    heard = of_leader.rejoining is not None or any(
+        reaction.rejoining is not None and (_leaves(reaction) or reaction.version != version)
+        for version, reaction in reactions
+    )
     stay = frozenset(reaction.version for _, reaction in reactions[1:] if not _leaves(reaction))
     gone = outside.union(reaction.version for _, reaction in reactions if _leaves(reaction))
     following = set[_Generation]()
@@ -138,7 +153,10 @@ def _outcome(encoding: Encoding, generation: _Generation) -> _Outcome:
                 for leader, others in elections
             )
     return _Outcome(
-        frozenset((version, reaction.version) for version, reaction in reactions), rejoins, frozenset(following)
+        frozenset((version, reaction.version) for version, reaction in reactions),
+        rejoins,
+        rejoins and not heard,
+        frozenset(following),
     )
 
 

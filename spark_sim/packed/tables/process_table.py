@@ -69,9 +69,7 @@ class ProcessTable:
             self.leader_instances.append(self._leader_instance(process_state))
             self.join_pending_state.append(-1)
             self.join_pending_weight.append(0)
-            pending = self.join_pending_state[number] = self.state_number(
-                on_prepare_rebalance(process_state, self.cell.sync_responses_survive_rebalance)
-            )
+            pending = self.join_pending_state[number] = self.state_number(on_prepare_rebalance(process_state))
             self.join_pending_weight[number] = self.weights[pending] - self.weights[number]
         return number
 

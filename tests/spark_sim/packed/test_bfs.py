@@ -3,6 +3,7 @@
 from functools import cache
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,12 +123,12 @@ def test_a_state_on_a_cycle_is_found():
     assert PathCounts(None, None, None, cycle_state=2) == count_paths(graph)
 
 
-def test_rebalancing_need_not_terminate_if_responses_do_not_survive_a_rebalance():
-    """They survive by default: Kafka's coordinator completes all pending SyncGroup requests at once."""
-    assert count_paths(
-        bfs(Encoding(cell("2.4.1", "2.5.1", members=2, sync_responses_survive_rebalance=False)))
-    ).cycle_state
-    assert count_paths(bfs(Encoding(cell("2.4.1", "2.5.1", members=2)))).schedules
+def test_rebalancing_ends_if_members_do_not_miss_their_responses_for_ever():
+    """One whose SyncGroup comes when the next rebalance has begun gets none."""
+    asked = cell("2.4.1", "3.9.2", members=2)
+
+    assert count_paths(bfs(Encoding(evolve(asked, may_miss_responses=True)))).cycle_state
+    assert count_paths(bfs(Encoding(asked))).schedules
 
 
 @pytest.mark.parametrize("name", CELLS)

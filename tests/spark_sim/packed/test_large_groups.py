@@ -4,11 +4,10 @@ from functools import cache
 from random import Random
 
 import pytest
-from attrs import evolve
 
 from streams_assignor.spark_sim.model.scenario import Scenario, make_step
 from streams_assignor.spark_sim.model.simulation import Simulation
-from streams_assignor.spark_sim.packed.any_size import ANY_NUMBER
+from streams_assignor.spark_sim.packed.any_size import AnySizeClass
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.paths import NamedGroup
 from streams_assignor.spark_sim.packed.view import CRASHES, REBALANCE_TIMEOUTS, SPURIOUS_JOINS
@@ -36,7 +35,7 @@ DRAWS = [
 @cache
 def cover_of(name):
     asked, k = CELLS[name]
-    return Cover(asked, k, Encoding(evolve(asked, members=2, faults=ANY_NUMBER)))
+    return Cover(asked, k, Encoding(AnySizeClass.of(asked).cell))
 
 
 def large_group(packed, members):

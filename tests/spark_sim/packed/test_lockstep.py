@@ -27,6 +27,7 @@ PAIRS = {
     "offline": cell("1.1.1", "3.9.2", offline=True),
     "rolled back": cell("2.0.1", "2.4.1", deviation=OperatorDeviation.ROLLED_BACK),
     "one mistake": cell("1.1.1", "2.4.1", "1.1", deviation=OperatorDeviation.MISTAKEN),
+    "responses are missed": cell("2.4.1", "3.9.2", may_miss_responses=True),
 }
 FAILING = {"KAFKA-8649", "KAFKA-8649, the way back", "KAFKA-6054", "upgrade.from forgotten", "one mistake"}
 
