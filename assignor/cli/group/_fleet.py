@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -72,6 +73,12 @@ class GroupToUpgrade:
         )
 
     @property
+    def facts(self) -> str:
+        """They in one line, without its name and its plan."""
+        _, state, members, releases, lag, problems, _ = self.cells
+        return f"{state}  members {members}; lag {lag}; problems {problems}; {releases or 'no release'}"
+
+    @property
     def work(self) -> tuple[Any, ...]:
         """The key by which groups are sorted: what needs work comes first."""
         lags = lag_summary(self.group)
@@ -97,19 +104,19 @@ class Cluster:
     name: str
     brokers: tuple[LiveBroker, ...] = ()
     groups: tuple[GroupToUpgrade, ...] = ()
-    others: int = 0
-    """The groups that do not run Kafka Streams, or are empty, which shows no protocol."""
+    others: int | None = None
+    """The groups that do not run Kafka Streams, or are empty, which shows no protocol; None if no group was seen."""
     failures: tuple[str, ...] = ()
     """The parts that could not be asked."""
 
     @property
     def summary(self) -> str:
-        """Its brokers and its groups in one line."""
-        by_text: dict[str, int] = {}
-        for broker in self.brokers:
-            by_text[broker.text] = by_text.get(broker.text, 0) + 1
+        """Its brokers, its groups and what could not be asked, in one line."""
+        by_text = Counter(broker.text for broker in self.brokers)
         brokers = [f"{count(number, 'broker')}: {text}" for text, number in by_text.items()]
-        return "; ".join((*brokers, f"{count(len(self.groups), 'Streams group')}, {count(self.others, 'other')}"))
+        streams = f"{count(len(self.groups), 'Streams group')}, "
+        groups = [] if self.others is None else [f"{streams}{count(self.others, 'other group')}"]
+        return "; ".join((*brokers, *groups, *(f"not seen: {failure}" for failure in self.failures)))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -161,13 +168,14 @@ def cluster_of(
     """Return what a look shows beside a release: the groups that need most work first."""
     lives = [(group, live_group(group.described, brokers, unknown_brokers, assume)) for group in look.groups]
     to_upgrade = [_to_upgrade(group, live, target) for group, live in lives if _may_run_streams(group)]
-    failures = [error_text(look.error)] if look.error else [*look.failures, *filter(None, [unknown_brokers])]
+    if look.error:
+        return Cluster(name, failures=(error_text(look.error),))
     return Cluster(
         name,
         live_brokers(brokers),
         tuple(sorted(to_upgrade, key=lambda each: each.work)),
         len(lives) - len(to_upgrade),
-        tuple(failures),
+        (*look.failures, *filter(None, [unknown_brokers])),
     )
 
 
@@ -218,11 +226,10 @@ def _print_lines(clusters: Iterable[Cluster], target: str) -> None:
     for cluster in clusters:
         console.print(Text(f"{cluster.name}: {cluster.summary}", style="bold"))
         for each in cluster.groups:
-            name, state, members, releases, lag, problems, headline = map(printable, each.cells)
-            facts = f"  {state}  members {members}; lag {lag}; problems {problems}; {releases or 'no release'}"
             console.print()
-            console.print(Padding(Text.assemble((name, "bold"), facts), (0, 0, 0, 1)))
-            console.print(Padding(Text(headline, style=_STYLES.get(each.verdict, "")), (0, 0, 0, 3)))
+            line = Text.assemble((printable(each.live.name), "bold"), "  ", printable(each.facts))
+            console.print(Padding(line, (0, 0, 0, 1)))
+            console.print(Padding(Text(printable(each.headline), style=_STYLES.get(each.verdict, "")), (0, 0, 0, 3)))
     console.print(f"\nA plan in full: streams-assignor plan {target} --group NAME")
 
 
@@ -232,25 +239,32 @@ def _markdown(cluster: Cluster, target: str) -> str:
     return f"{head}\n\n{markdown_table((*_COLUMNS, f'to {target}'), rows)}" if rows else head
 
 
-_SCRIPT: Final = """import { el, fill, folded, pageData, part, table } from "./dom.mjs";
+_SCRIPT: Final = """import { banner, el, fill, folded, pageData, part } from "./dom.mjs";
 const data = pageData();
-fill(data.clusters.map((cluster) => part(cluster.name, el("p", {}, cluster.summary),
-  cluster.rows.length ? table(cluster.name, data.columns, cluster.rows) : null)), folded("JSON", data.json, "json"));
+fill(data.clusters.map((cluster) => part(cluster.name, el("p", {}, cluster.summary), cluster.groups.map((group) =>
+  [el("h4", {}, group.name), el("p", {}, group.facts), banner(group.verdict, group.headline)]))),
+  folded("JSON", data.json, "json"));
 """
 
 
 def _page(clusters: Iterable[Cluster], target: str, plain: Mapping[str, Any]) -> str:
-    shown = [
-        {"name": each.name, "summary": each.summary, "rows": [group.cells for group in each.groups]}
-        for each in clusters
-    ]
-    data = {"columns": [*_COLUMNS, f"to {target}"], "clusters": shown, "json": json.dumps(plain, indent=2)}
+    shown = [{"name": each.name, "summary": each.summary, "groups": [*map(_shown, each.groups)]} for each in clusters]
+    data = {"clusters": shown, "json": json.dumps(plain, indent=2)}
     parts = page_parts(
         "Groups to upgrade",
         _SCRIPT,
         [json_block("data", data)],
         heading=f"Streams groups beside {target}",
-        lead="What needs work comes first. Each plan is made from what the cluster shows.",
+        lead="Groups that need work come first. Each plan is made from what the cluster shows.",
         origin="Made by streams-assignor group list.",
     )
     return "".join(parts).rstrip()
+
+
+def _shown(each: GroupToUpgrade) -> dict[str, str]:
+    return {
+        "name": each.live.name,
+        "facts": each.facts,
+        "verdict": each.verdict.value,
+        "headline": each.headline,
+    }

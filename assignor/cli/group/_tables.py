@@ -90,7 +90,7 @@ def render_overview(groups: Sequence[InspectedGroup], width: int) -> Table:
     table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in table.columns:
         column.overflow = "fold"
-    longest = max((len(printable(group.described.name)) for group in groups), default=0)
+    longest = max(len(name) for name in (columns[0], *(printable(group.described.name) for group in groups)))
     table.columns[0].width = min(longest, max(width - _OTHER_COLUMNS_WIDTH, len(columns[0])))
     for column in (table.columns[number] for number in (4, 5, 7)):
         column.justify, column.no_wrap = "right", True

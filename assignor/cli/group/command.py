@@ -384,9 +384,6 @@ def _show_fleet(
         seen.append(cluster_of(name, current, brokers, why, target, assume))
     step("writing what was found")
     show_fleet(seen, target.release.name, form)
-    for cluster in seen:
-        for failure in cluster.failures:
-            _note(f"{cluster.name}: {failure}")
     return int(any(cluster.failures for cluster in seen))
 
 

@@ -123,6 +123,12 @@ def test_all_groups_are_a_table_or_a_list(run, lookup):
     assert ["app", "empty"] == [each["group"] for each in json.loads(run("--all", *BROKER, "--json").stdout)]
 
 
+def test_a_cluster_without_groups_has_the_head_of_the_table(run, lookup):
+    lookup.answers = ([],)
+
+    assert run("list", *BROKER).stdout.split()[:2] == ["group", "type"]
+
+
 def test_the_name_of_a_group_is_in_one_line_of_80_columns(run, lookup):
     name = "payments-enrichment-prod"
     lookup.answers = ([group(name=name, state="PreparingRebalance", protocol="cooperative-sticky"), GOOD],)

@@ -124,15 +124,17 @@ def test_contexts_are_several_clusters(clusters, tmp_path):
     prod, test = found("--to", "4.3", "--contexts", str(file), status=1)
 
     assert ("prod", 1, []) == (prod["cluster"], len(prod["groups"]), prod["failures"])
-    assert ("test", [], ["no broker answers"]) == (test["cluster"], test["groups"], test["failures"])
+    assert ("test", None, ["no broker answers"]) == (test["cluster"], test["other_groups"], test["failures"])
+    text = run("--to", "4.3", "--contexts", str(file), status=1).stdout
+    assert "\ntest: not seen: no broker answers\n" in text
 
 
-def test_brokers_that_are_not_known_are_a_note(clusters):
+def test_brokers_that_are_not_known_are_named(clusters):
     clusters["h:1"] = ((OLD,), Unreachable("no features"))
-    done = run("--to", "4.3", status=1)
+    shown = run("--to", "4.3", status=1).stdout
 
-    assert "note: h:1: no features" in done.stderr
-    assert "orders" in done.stdout
+    assert "h:1: 1 Streams group, 0 other groups; not seen: no features" in shown
+    assert "orders" in shown
 
 
 @pytest.mark.parametrize(
