@@ -32,6 +32,7 @@ from streams_assignor.upgrade.hazards import (
     ApplicationTopology,
     CheckedScope,
     CodeSettings,
+    Hazard,
     JudgedFeatures,
     JudgedHazard,
     TopologyChange,
@@ -230,8 +231,8 @@ def plan_for(
     around = through_bridge(advice, judged or (), facts, features.facts)
     if around is not advice:
         advice, judged = around, judge_hazards(around.hazards, facts, end.release, start.release)
-    judged = with_fixed_releases(judged, facts, end.release) if judged else judged
     refused = _refused(application, start.release, advice)
+    judged = _without_refused(with_fixed_releases(judged, facts, end.release), refused[-1]) if judged else judged
     against = _reasons(
         application,
         start,
@@ -296,6 +297,16 @@ def _refused(application: PlannedApplication, origin: Release, advice: Advice) -
     """Return for each hop the keys of the settings with which its release does not start."""
     reports = [_judged_settings(application, origin, hop.target)[0] for hop in advice.guidance.hops]
     return [[finding.key for finding in report.stopping] if report else [] for report in reports]
+
+
+def _without_refused(judged: Iterable[JudgedHazard], refused: Sequence[str]) -> tuple[JudgedHazard, ...]:
+    """Leave out what cannot be told of settings that TO refuses: the refusal names them already."""
+
+    def is_refused(hazard: Hazard) -> bool:
+        keys = {remedy.key for remedy in hazard.remedies if remedy.is_edit}
+        return bool(keys) and keys <= set(refused)
+
+    return tuple(each for each in judged if each.concern.answer is not Answer.UNKNOWN or not is_refused(each.hazard))
 
 
 def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:

@@ -193,3 +193,11 @@ def test_what_is_loaded_late_is_public():
     assert {*upgrade._LATE} <= {*upgrade.__all__}
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = upgrade.Nothing
+
+
+def test_a_setting_that_is_refused_is_no_hazard_of_which_files_cannot_tell():
+    key = "producer.max.in.flight.requests.per.connection"
+    found = plan_for(settings(f"processing.guarantee=exactly_once_v2\n{key}=10\n"), "3.9", "4.1")
+
+    assert [key] == [each.key for each in found.settings.stopping]
+    assert "in-flight-requests-refused" not in {each.hazard.name for each in found.judged}

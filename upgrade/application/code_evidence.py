@@ -100,6 +100,7 @@ def code_facts(
         has_own_classes=archives.own_classes > 0,
         setting_files=archives.setting_files,
         unread=archives.unread,
+        agents=tuple(f"{library} is there" for library in archives.libraries if library.is_agent),
         settings=settings_in_code(archives.own_contents(), archives.original_name),
     )
 

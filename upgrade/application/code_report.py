@@ -28,7 +28,7 @@ from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CodeFacts, CodeSettings
 from streams_assignor.upgrade.releases import RELEASES, Release, ResolvedRelease, resolve_release
 
-_INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
+_INVISIBLE: Final = "reflection, native images, agents besides, names of metrics, and whether a line ever runs"
 _SCALA_LIBRARY: Final = "scala-library"
 _SCALA: Final = "org/apache/kafka/streams/scala/"
 _MOST_OVERLOADS: Final = 3

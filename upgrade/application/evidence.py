@@ -29,6 +29,7 @@ def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
             tuple(f"{file or source} {words}" for file, words in settings.elsewhere),
             settings.framework,
             settings.shows,
+            tuple(f"{file or source} {words}" for file, words in settings.agents),
         )
         for variant in settings.variants
     )

@@ -125,6 +125,7 @@ class LiveGroup:
         return GroupFacts(
             self.name,
             has_static_members=bool(self.static) if self.members else None,
+            lacks_topics=bool(self.missing_topics) if self.partitions or self.missing_topics else None,
             has_standbys=bool(self.standbys) if self.standbys or self.processes > 1 else None,  # one has no room
             is_streams_group=self.is_streams_group if self.members or self.is_streams_group else None,
             brokers=(min(lines), max(lines)) if lines and len(lines) == len(self.brokers) else None,

@@ -23,6 +23,9 @@ _DOCUMENT: Final = re.compile(r"(?:.*[./])?([\w-]+\.(?:properties|ya?ml|json|tom
 """A key that is the name of a file, as in a ConfigMap."""
 _JSON_OF_SPRING: Final = frozenset({"SPRING_APPLICATION_JSON", "spring.application.json"})
 _OPTION: Final = re.compile(r"""(?:^|[\s,"'\[])(?:-D|--?)([A-Za-z][\w.\[\]-]*)=("[^"]*"|'[^']*'|[^\s"'\]]*)""")
+_AGENT: Final = re.compile(r"-javaagent:[^\s\"',=\]]+")
+_INJECTED: Final = re.compile(r".*/(?:inject-java|java-lib\.(?:version|custom-image))")
+"""Annotations by which Kubernetes adds an agent: OpenTelemetry's and Datadog's."""
 _QUOTED: Final = re.compile(r"\A([\"'])(.*)\1\Z", re.DOTALL)
 _OF_SHELL: Final = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _KEPT: Final = tuple(
@@ -133,6 +136,17 @@ def elsewhere(entries: Iterable[Entry], given: Sequence[str]) -> Iterator[str]:
     for entry, words in _kept_elsewhere(entries):
         if not _are_given(entry.value or "", given):
             yield f"{f'line {entry.line} ' if entry.line else ''}{words}: {entry.key}"
+
+
+def agents(entry: Entry) -> Iterator[str]:
+    """Yield by which words of an entry Java gets an agent, as the end of a sentence.
+
+    >>> list(agents(Entry("JAVA_TOOL_OPTIONS", "-Xmx1g -javaagent:/otel.jar=a=b", 3)))
+    ['line 3 has -javaagent:/otel.jar']
+    """
+    if _INJECTED.fullmatch(entry.key):
+        yield f"line {entry.line} has {entry.key.rpartition('.annotations.')[2]}"
+    yield from (f"line {entry.line} has {option}" for option in _AGENT.findall(entry.value or ""))
 
 
 def takes_from(entries: Iterable[Entry], given: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
     COMMAND_LINE,
     ENVIRONMENT,
     Embedded,
+    agents,
     decoded,
     deployed,
     elsewhere,
@@ -158,6 +159,8 @@ class Settings:
     """The files, as above, with why any other key may be set, too: it imports another file, or is not read."""
     shows: frozenset[str] = frozenset()
     """``ENVIRONMENT`` and ``COMMAND_LINE`` if a file has them, ``FOLDER`` if the files are all of one."""
+    agents: tuple[tuple[str, str], ...] = ()
+    """The files, as above, with the lines by which Java gets an agent."""
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -249,7 +252,9 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
     shows |= {ENVIRONMENT for entry in entries if entry.is_variable}
     shows |= {COMMAND_LINE for entry in entries if entry.key.rpartition(".")[2] in commands}
     forms = tuple((file.name, file.form.words) for file in read)
-    return evolve(settings, forms=forms, elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
+    found = tuple(dict.fromkeys((entry.file, agent) for entry in entries for agent in agents(entry)))
+    left = tuple(dict.fromkeys(reasons))
+    return evolve(settings, forms=forms, elsewhere=left, shows=frozenset(shows), agents=found)
 
 
 @frozen

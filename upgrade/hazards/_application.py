@@ -56,6 +56,8 @@ class SettingFacts:
     """Whether Spring Boot, Quarkus or Micronaut reads them, and with them profiles and the environment."""
     shows: frozenset[str] = frozenset()
     """``environment``, ``command line`` and ``folder``: what the files have besides."""
+    agents: tuple[str, ...] = ()
+    """The lines by which Java gets an agent."""
 
 
 @frozen
@@ -129,6 +131,8 @@ class CodeFacts:
     """The files of a framework's settings beside own classes, which it reads if nothing else sets a key."""
     unread: tuple[str, ...] = ()
     """Which parts of the files were not read, with the reason: they may have anything."""
+    agents: tuple[str, ...] = ()
+    """The Java agents among the files."""
 
 
 @frozen
@@ -150,6 +154,8 @@ class GroupFacts:
     """The oldest and the newest release of the brokers."""
     is_streams_group: bool | None = None
     """Whether brokers assign its tasks (KIP-1071)."""
+    lacks_topics: bool | None = None
+    """Whether a topic that it reads does not exist."""
 
 
 @frozen

@@ -17,7 +17,7 @@ _TOPOLOGY: Final = "whether the topology stays the same"
 _NOT_CHECKED: Final = (
     _APPLICATION,
     _TOPOLOGY,
-    "your brokers and Java",
+    "your brokers, Java, build, agents and metrics libraries",
     "how long stores take to restore",
 )
 _GUIDES: Final = {Guide.STREAMS: "Streams", Guide.UPGRADE: "clients and brokers"}

@@ -7,6 +7,7 @@ does; ``a.or_else(b)`` asks for ``b`` if ``a`` cannot tell.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -364,6 +365,24 @@ class Uses(Condition):
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have ({self.words})")
         return _with_witnesses(_no(f"nothing in {code.source} refers to {self.words}"), application, Subject.CODE)
+
+
+@frozen
+class Observes(Condition):
+    """Something besides the application looks into Kafka: a Java agent, or a library."""
+
+    libraries: str
+    """The pattern of their names."""
+    what: str
+    """The deciding question if the files show none."""
+
+    def look(self, application: Application) -> Concern:
+        """Look for agents in settings and archives, and for the libraries."""
+        settings, code = application.settings, application.code
+        shown = [*(settings.agents if settings else ()), *(code.agents if code else ())]
+        versions = application.all_libraries.items()
+        shown += (f"{name} {version} is there" for name, version in versions if re.fullmatch(self.libraries, name))
+        return _yes(*shown) if shown else _unknown(self.what)
 
 
 @frozen

@@ -27,7 +27,6 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE,
     EXACTLY_ONCE_V2,
     FOREIGN_KEY_JOINS,
-    GLOBAL_TABLES,
     HAS_NO_INPUT,
     IDEMPOTENCE_IS_OFF,
     JOINS,
@@ -71,7 +70,6 @@ _STRICT_ADDRESSES: Final = _since((3, 8), (3, 9, 1))
 """Addresses are read strictly from 3.8 on; 3.9.1 and 3.9.2 went back to the reader of 3.7."""
 _ACLS: Final = "whether your brokers have ACLs"
 _MACHINES: Final = "on which system and processor your members run"
-_HAS_STORES: Final = STORES | GLOBAL_TABLES
 _STATE_LISTENER: Final = Uses("state-listener", "KafkaStreams#setStateListener")
 _STREAM_TABLE_JOINS: Final = Uses("stream-table-joins", "joins with tables")
 _BORROWS: Final = Uses(MISSING_LIBRARY, "a library that the new release does not bring", own_only=True) | (
@@ -317,31 +315,6 @@ _CODE: Final = (
         source="upgrade guide of 3.0",
     ),
     Hazard(
-        name="queries-of-2.6.1",
-        about=HazardSubject.CODE,
-        severity=Severity.CHANGES,
-        **_since((2, 7), (2, 6, 1)),
-        applies_to="queries while members start or rebalance",
-        when=_HAS_STORES & may_use("queries", "KafkaStreams#store", "whether a read of a store is tried again, too"),
-        symptom="KafkaStreams#store returns a store that cannot be read yet (InvalidStateStoreException); before, it "
-        "threw the exception itself",
-        remedy="try again when a read fails, or query when KafkaStreams#state is RUNNING",
-        source="KAFKA-10271",
-    ),
-    Hazard(
-        name="queries-of-3.1",
-        about=HazardSubject.CODE,
-        severity=Severity.CHANGES,
-        **_since((3, 1)),
-        applies_to="queries, and stores that are added to topologies that do not use them (every StoreBuilder bean of "
-        "Spring Cloud Stream)",
-        when=may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
-        symptom='KafkaStreams#store returns a store that cannot be read ("may have migrated to another instance"); '
-        "before, it threw UnknownStateStoreException",
-        remedy="add a store only where it is used, or ask the next KafkaStreams when a read fails",
-        source="KAFKA-12648",
-    ),
-    Hazard(
         name="windows-with-grace",
         about=HazardSubject.CODE,
         severity=Severity.LOSES,
@@ -350,34 +323,10 @@ _CODE: Final = (
         when=Uses("windows-with-grace", "windows with or without grace")
         & (Uses("windows", "windows") | Uses("stream-joins", "joins of streams")),
         symptom="without grace() it was 24 h: records that came late before are dropped; results of left and outer "
-        "joins without a partner come when the window and its grace have passed (3.1), not at once",
+        "joins without a partner come when the window and its grace have passed (3.1), not at once, and there is one "
+        "more changelog (OUTERSHARED)",
         remedy="name the grace period that you had; compare the results of joins before the bounce",
         source="KIP-633, KAFKA-10847, upgrade guide of 3.0",
-    ),
-    Hazard(
-        name="source-topics-missing",
-        about=HazardSubject.CODE,
-        severity=Severity.STOPS,
-        **_since((2, 1)),
-        applies_to="source topics that do not exist when members start, though brokers are to create them",
-        when=Ask("whether each source topic exists before members start"),
-        symptom="threads end: INCOMPLETE_SOURCE_TOPIC_METADATA, or MissingSourceTopicException from 2.7 on; "
-        "before, they waited for topics that a broker made",
-        remedy="create the source topics before members start",
-        source="KAFKA-5037",
-    ),
-    Hazard(
-        name="native-images",
-        about=HazardSubject.JAVA,
-        severity=Severity.STOPS,
-        origins=ReleaseRange(before=(3, 9)),
-        targets=ReleaseRange((3, 5)),
-        applies_to="native images (GraalVM)",
-        when=Ask("whether members are native images"),
-        symptom="classes that the release makes by name are not in the image: DefaultKafkaClientSupplier (3.5), "
-        "BuiltInDslStoreSuppliers (3.7), LogAndFailProcessingExceptionHandler (3.9)",
-        remedy="take the framework that is built for this release, or register these classes for reflection",
-        source="KAFKA-14395, KIP-954, KIP-1033",
     ),
     Hazard(
         name="null-keys-in-joins",
@@ -1003,30 +952,4 @@ _PEERS: Final = (
     ),
 )
 
-_METRICS: Final = (
-    ((1, 0), "upgrade guide of 1.0"),
-    ((2, 0), "KIP-225, KIP-274, upgrade guide of 2.0"),
-    ((2, 5), "KIP-444, upgrade guide of 2.4"),
-    ((3, 0), "KIP-444, KAFKA-12519"),
-    ((4, 0), "KIP-773, upgrade guide of 4.0"),
-    ((4, 2), "KIP-1120, KIP-1221, upgrade guide of 4.2"),
-    ((4, 3), "upgrade guide of 4.3"),
-)
-"""Releases that changed names, tags or meanings of metrics."""
-
-
-def _metrics(release: Number, source: str) -> Hazard:
-    return Hazard(
-        name=f"metrics-of-{'.'.join(map(str, release))}",
-        about=HazardSubject.CONFIGURATION,
-        severity=Severity.CHANGES,
-        **_since(release),
-        applies_to="dashboards and alerts",
-        when=Ask("which metrics your dashboards and alerts have"),
-        symptom="metrics have other names, tags or meanings",
-        remedy="compare the metrics of both releases, and change the dashboards with the members",
-        source=source,
-    )
-
-
-GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*metric) for metric in _METRICS))
+GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS)

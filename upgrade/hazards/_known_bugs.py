@@ -7,6 +7,7 @@ Sources: Kafka's issues, as numbered; their fix versions, and the release notes 
 from __future__ import annotations
 
 import operator
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -23,6 +24,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Ask,
     Brokers,
     Condition,
+    Observes,
     RunsOnJavaBefore,
     Sets,
     Uses,
@@ -47,8 +49,10 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     SCALA,
     SEVERAL_INPUTS,
     SEVERAL_THREADS,
+    SOURCE_TOPICS_MISSING,
     SOURCES,
     STANDBYS,
+    STATIC_MEMBERS,
     STORES,
     STREAMS_PROTOCOL,
     SUPPRESS,
@@ -109,6 +113,10 @@ def _fixed_in(affected: ReleaseRange) -> str:
     return f"{', '.join('.'.join(map(str, number)) for number in (*affected.backports, affected.before))} or later"
 
 
+def _is_of_windows(value: str) -> bool:
+    return re.match(r"[A-Za-z]:", value) is not None
+
+
 def _has_small_letters(value: str) -> bool:
     return value != value.upper()
 
@@ -122,6 +130,7 @@ _DESERIALIZATION: Final = (
 )
 
 _CONDITIONS: Final[Mapping[str, Condition]] = {
+    "acks": setting("acks", prefixes=PRODUCER),
     "application.server": setting("application.server"),
     "batch.size=0": setting("batch.size", "0", prefixes=PRODUCER),
     "brokers before 2.3": Brokers(before=(2, 3)),
@@ -134,6 +143,7 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "exactly once v2": EXACTLY_ONCE_V2,
     "foreign key joins": FOREIGN_KEY_JOINS,
     "global tables": GLOBAL_TABLES,
+    "handler of uncaught exceptions": Uses("new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler"),
     "handlers of exceptions": _DESERIALIZATION
     | setting("processing.exception.handler")
     | Uses("processing-exception-handler", "ProcessingExceptionHandler"),
@@ -142,6 +152,12 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "Kerberos": SASL
     & (setting("sasl.mechanism", "GSSAPI", prefixes=EVERYWHERE) | ~setting("sasl.mechanism", prefixes=EVERYWHERE)),
     "max.in.flight": setting("max.in.flight.requests.per.connection", prefixes=PRODUCER),
+    "metrics libraries": Observes(
+        r"micrometer-(?:core|registry-.*)", "which metrics your dashboards and alerts have, and what takes them"
+    ),
+    "metrics are not pushed": setting("enable.metrics.push", "false", prefixes=EVERYWHERE),
+    "no permissions": Sets("state.dir", fits=_is_of_windows, what="to a path of Windows")
+    | Ask("which file system has your state.dir"),
     "on disk": ON_DISK,
     "optimized": OPTIMIZED,
     "outer joins": OUTER_JOINS,
@@ -157,13 +173,20 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "several inputs": SEVERAL_INPUTS,
     "several threads": SEVERAL_THREADS,
     "skipped records": _DESERIALIZATION | _EXTRACTOR,
+    "source topics are missing": SOURCE_TOPICS_MISSING,
     "sources": SOURCES,
     "standbys": STANDBYS,
+    "static members": STATIC_MEMBERS,
     "stores": STORES,
+    "stores or global tables": STORES | GLOBAL_TABLES,
     "streams protocol": STREAMS_PROTOCOL,
     "suppress": SUPPRESS,
     "tables": TABLES,
     "timestamp extractor": _EXTRACTOR,
+    "tracing": Observes(
+        "(?:brave|opentelemetry|opentracing|spring-cloud-sleuth|dd-trace|elastic-apm|newrelic|pinpoint)-.*",
+        "whether an agent or a library traces members",
+    ),
     "windowed stores": WINDOWED_STORES,
     "ByteBufferSerializer": Uses("byte-buffer-serializer", "ByteBufferSerializer")
     | setting("default.key.serde", _BYTE_BUFFER_SERDE)
@@ -179,17 +202,21 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "windows": Uses("windows", "windows"),
 }
 """The words of the table for conditions; other words are questions, which begin as questions do."""
-_QUESTIONS: Final = ("whether", "which", "what", "how often", "to how many")
+_QUESTIONS: Final = ("whether", "which", "what", "how", "to how many")
 
 
-def _condition(words: str) -> Condition:
-    """Return the condition of some words of the table.
+def condition_of(text: str) -> Condition:
+    """Return the condition of a text of the tables.
 
-    >>> str(_condition("~whether it rains"))
+    >>> str(condition_of("~whether it rains"))
     "NotThat(part=Ask(what='whether it rains'))"
     """
+    return reduce(operator.and_, map(_of_words, text.split(" & ")))
+
+
+def _of_words(words: str) -> Condition:
     if words.startswith("~"):
-        return ~_condition(words[1:])
+        return ~_of_words(words[1:])
     return Ask(words) if words.startswith(_QUESTIONS) else _CONDITIONS[words]
 
 
@@ -222,7 +249,7 @@ def _bug(
         affected=_affected(since, fixed),
         symptom=symptom,
         applies_to=applies_to,
-        when=reduce(operator.and_, map(_condition, when.split(" & "))),
+        when=condition_of(when),
         about=HazardSubject(about),
         severity=Severity(severity),
         **further,

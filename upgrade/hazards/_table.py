@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams_assignor.upgrade.config_types import EndPointFormat
-from streams_assignor.upgrade.hazards._conditions import MAIN_CONSUMER, Ask, Brokers, Lacks, RunsOnJavaBefore, Sets
+from streams_assignor.upgrade.hazards._behaviours import BEHAVIOURS
+from streams_assignor.upgrade.hazards._conditions import (
+    MAIN_CONSUMER,
+    Ask,
+    Brokers,
+    Lacks,
+    RunsOnJavaBefore,
+    Sets,
+    Uses,
+)
 from streams_assignor.upgrade.hazards._guide_hazards import GUIDE_HAZARDS
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
@@ -414,9 +423,7 @@ _REST: Final = (
         severity=Severity.STOPS,
         targets=ReleaseRange((4, 1), (4, 1, 1)),
         applies_to="range scans, session and sliding windows, joins of streams, foreign-key joins",
-        when=WINDOWED_STORES
-        | FOREIGN_KEY_JOINS
-        | may_use("range-scans", "range scans of stores", "whether stores are scanned"),
+        when=WINDOWED_STORES | FOREIGN_KEY_JOINS | Uses("range-scans", "range scans of stores"),
         symptom="memory is not freed",
         remedy="take 4.1.1",
         remedies=(Remedy(RemedyKind.RELEASE),),
@@ -476,22 +483,6 @@ _REST: Final = (
         seen=("4.4.0", "4.3.1"),
     ),
     Hazard(
-        name="replaced-thread-stays-member",
-        about=HazardSubject.MEMBERSHIP,
-        severity=Severity.WAITS,
-        origins=_BEFORE_4_1,
-        targets=_SINCE_4_1,
-        applies_to="threads that fail and are replaced (REPLACE_THREAD), but for static members",
-        when=may_use(
-            "new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler", "whether it answers REPLACE_THREAD"
-        )
-        & ~STATIC_MEMBERS,
-        symptom="the thread no longer leaves the group: its tasks wait for the session timeout (45 s by default), "
-        "where it was less than a second",
-        remedy="set session.timeout.ms to the time that tasks may wait",
-        source="KIP-1092",
-    ),
-    Hazard(
         name="application-server-checked",
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
@@ -536,6 +527,7 @@ HAZARDS: Final = tuple(
             *_CONFIGURATION,
             *_REST,
             *GUIDE_HAZARDS,
+            *BEHAVIOURS,
             *(hazard for bug in KNOWN_BUGS for hazard in bug.hazards()),
         ),
         key=lambda hazard: _ORDER[hazard.about],

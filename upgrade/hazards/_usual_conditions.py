@@ -192,6 +192,9 @@ STANDBYS: Final = InGroup("standbys", lambda group: group.has_standbys).or_else(
     number_setting("num.standby.replicas", _is_positive, "above 0")
 )
 _IN_GROUP: Final = InGroup("static members", lambda group: group.has_static_members)
+SOURCE_TOPICS_MISSING: Final = InGroup("source topics that do not exist", lambda group: group.lacks_topics).or_else(
+    Ask("whether each source topic exists before members start")
+)
 NAMED_MEMBERS: Final = setting("group.instance.id", prefixes=MAIN_CONSUMER)
 STATIC_MEMBERS: Final = _IN_GROUP.or_else(NAMED_MEMBERS)
 STATIC_AFTERWARDS: Final = (_IN_GROUP | NAMED_MEMBERS).or_else(STATIC_MEMBERS)

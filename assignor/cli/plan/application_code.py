@@ -87,7 +87,10 @@ class CodeResult:
             )
         )
         if not any(referrer.library.is_own for referrer in problem.referred_by):
-            return  # the remedy for a library is another version of it
+            for raised in self.found.raised:
+                if problem.text in raised.lacks:
+                    yield sanitize(f"    {raised.text}")
+            return
         if row := self.found.replacement_of(problem):
             yield f"    {row.text} ({row.source})"
         elif candidates := self.found.suggestions.get(problem.text):

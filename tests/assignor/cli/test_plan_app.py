@@ -51,7 +51,7 @@ def test_a_class_that_is_gone_makes_the_plan_unsafe(run):
         "- internal classes of Kafka that are still there: 1 (-v)",
         "- of other artifacts of Kafka, which are not looked up: org.apache.kafka.connect.json.JsonSerializer",
         "- kafka-clients in the files: 2.8.1",
-        "- not seen: reflection, native images, names of metrics, and whether a line ever runs",
+        "- not seen: reflection, native images, agents besides, names of metrics, and whether a line ever runs",
     ):
         assert line in lines
     assert ", the references of your code; not checked: your configuration, " in lines[-1]

@@ -182,7 +182,7 @@ def test_conditions_of_hazards_are_compared_with_it():
     both = group(member("a"), tasks=1, processes=2, brokers=lines)
     alone = group(member("a"), tasks=1, processes=1)
 
-    assert GroupFacts("billing", has_static_members=True, has_standbys=True, is_streams_group=False) == SHOWN.facts
+    assert GroupFacts("billing", True, True, is_streams_group=False, lacks_topics=True) == SHOWN.facts
     assert GroupFacts("billing", False, False, ((4, 2), (4, 3)), False) == both.facts
     assert alone.facts.has_standbys is None  # a process has no standby of its own tasks
     assert GroupFacts("billing") == group().facts

@@ -287,3 +287,29 @@ def test_quarkus_sets_its_own_names_last():
     assert "a" == parse_settings(plain, ".properties").values["application.id"]
     named = parse_settings(f"{text}quarkus.kafka-streams.application-id=b", ".properties")
     assert "b" == named.values["application.id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "Dockerfile",
+            'FROM a\nCMD ["java", "-javaagent:/otel.jar", "-jar", "app.jar"]\n',
+            "line 2 has -javaagent:/otel.jar",
+        ),
+        (
+            "d.yml",
+            "kind: Deployment\nenv:\n- {name: JAVA_TOOL_OPTIONS, value: -javaagent:/dd.jar=a}\n",
+            "has -javaagent:/dd.jar",
+        ),
+        (
+            "d.yml",
+            "kind: Deployment\nmetadata:\n  annotations:\n    instrumentation.opentelemetry.io/inject-java: 'true'\n",
+            "has instrumentation.opentelemetry.io/inject-java",
+        ),
+    ],
+)
+def test_the_agents_of_java_are_known(name, text, expected):
+    (found,) = combined_settings([(name, text)]).agents
+
+    assert found[1].endswith(expected)

@@ -517,10 +517,10 @@ def test_a_row_says_what_decides_it(row):
 
 
 def test_most_rows_are_decided_by_files():
-    """What is left needs a look at brokers, machines or dashboards."""
+    """Files leave a fifth, which needs a look at brokers, machines or dashboards."""
     undecided = {row.name for row in HAZARDS if answer(row.when, EVERYTHING) is UNKNOWN}
 
-    assert len(undecided) <= 30
+    assert len(undecided) < len(HAZARDS) / 5
     assert {name for name in undecided if name.startswith("metrics-of-")} < undecided
 
 
@@ -535,6 +535,17 @@ def test_most_rows_are_decided_by_files():
         ("optimization-needs-build", Application(
             settings=settings(topology_optimization="all").settings,
             code=code(shown={"build-with-properties": ("A",)}).code), NO),
+        ("leak-of-4.1.0", code(shown={"range-scans": ("A",)}), YES),
+        ("kafka-12190", evolve(settings(state_dir="C:\\kafka"), topology=STATEFUL.topology), YES),
+        ("kafka-12190", evolve(settings(state_dir="/data"), topology=STATEFUL.topology), UNKNOWN),
+        ("source-topics-missing", Application(group=GroupFacts("g", lacks_topics=True)), YES),
+        ("source-topics-missing", Application(group=GroupFacts("g", lacks_topics=False)), NO),
+        ("source-topics-missing", NOBODY, UNKNOWN),
+        ("agents-of-2.6", Application(settings=SettingFacts("a", {}, agents=("a line 1 has -javaagent:b",))), YES),
+        ("agents-of-2.6", code(agents=("agent b 1 is there",)), YES),
+        ("agents-of-2.6", Application(libraries={"brave-instrumentation-kafka-streams": "5.13"}), YES),
+        ("metrics-of-2.6", Application(libraries={"micrometer-core": "1.6.2"}), YES),
+        ("metrics-of-2.6", EVERYTHING, UNKNOWN),
         ("dead-thread-ends-member", code(), YES),
         ("dead-thread-ends-member", code(shown={"new-uncaught-exception-handler": ("A",)}), NO),
         ("dead-thread-ends-member", code(has_libraries=False), UNKNOWN),

@@ -25,7 +25,7 @@ from streams_assignor.upgrade.hazards import (
     Setting,
     Subject,
 )
-from streams_assignor.upgrade.hazards._conditions import AllOf, Always, AnyOf, FirstKnown, NotThat
+from streams_assignor.upgrade.hazards._conditions import AllOf, Always, AnyOf, FirstKnown, NotThat, Observes
 from streams_assignor.upgrade.hazards._evidence import contradictions, witnesses
 from streams_assignor.upgrade.hazards._wrappers import wrapper_hazards
 from streams_assignor.upgrade.releases import release_named
@@ -71,16 +71,21 @@ LOADING = evolve(
 )
 NAMED = evolve(PLAIN, libraries=dict.fromkeys(("scala-library", "spring-kafka", "spring-cloud-stream", "java"), "1.0"))
 STATELESS = "Sub-topology: 0\n  Source: S (topics: [in])\n    --> none\n"
-MORE = "state.dir=/s\nreplication.factor=2\ndefault.key.serde=K\ndefault.value.serde=V\nsession.timeout.ms=1\n"
+MORE = "state.dir=/s\nreplication.factor=2\ndefault.key.serde=K\ndefault.value.serde=V\nenable.metrics.push=false\n"
 OTHER = Application(
-    settings=settings(("a.properties", SETTINGS.replace("at_least", "exactly") + MORE + "max.poll.interval.ms=1\n")),
+    settings=settings(
+        (
+            "a.properties",
+            SETTINGS.replace("at_least", "exactly") + MORE + "session.timeout.ms=1\nmax.poll.interval.ms=1\n",
+        )
+    ),
     code=evolve(
         CODE,
         shown={"new-uncaught-exception-handler": ("your class A refers to its handler",)},
         settings=CodeSettings(loads=(LoadedFile("", "A line 1"),)),
     ),
     topology=ApplicationTopology("topology.txt", parse_topology_description(STATELESS)),
-    group=GroupFacts("orders", False, False, ((2, 8, 0), (2, 8, 0)), False),
+    group=GroupFacts("orders", False, False, ((2, 8, 0), (2, 8, 0)), False, lacks_topics=False),
     libraries={BINDER: "5.0"},
 )
 COMPLETE = {"plain": PLAIN, "framework": FRAMEWORK, "loading": LOADING, "named": NAMED, "other": OTHER}
@@ -176,7 +181,7 @@ PROOFS = (
     (
         "_conditions.InGroup.look",
         r"group orders has no ",
-        (grouped(), grouped(has_static_members=None, has_standbys=None, is_streams_group=None)),
+        (grouped(), grouped(has_static_members=None, has_standbys=None, is_streams_group=None, lacks_topics=None)),
     ),
     ("_conditions.InTopology.look", r"topology\.txt has no ", (without_topology,)),
     (
@@ -238,7 +243,7 @@ def may_be(condition, answer):
     match condition:
         case Always():
             return answer is Answer.YES
-        case Ask():
+        case Ask() | Observes():
             return False
         case NotThat(part):
             return may_be(part, NO if answer is Answer.YES else Answer.YES)
