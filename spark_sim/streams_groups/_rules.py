@@ -48,8 +48,7 @@ _SINCE_4_2: Final = {"rejoins_with_epoch_0": True, "has_assignment_epochs": True
 RULES: Final[Mapping[str, CoordinatorRules]] = {
     rules.release: rules
     for rules in (
-        CoordinatorRules("4.1.0", assignor="4.2.0", **_BEFORE_19233),
-        CoordinatorRules("4.1.1", assignor="4.2.0", **_BEFORE_19233),
+        *(CoordinatorRules(name, assignor="4.2.0", **_BEFORE_19233) for name in ("4.1.0", "4.1.1", "4.1.2")),
         *(
             CoordinatorRules(name, assignor=name, **_SINCE_4_2)
             for name in ("4.2.0", "4.2.1", "4.2.2", "4.3.0", "4.3.1")
@@ -71,7 +70,7 @@ def rules_of(release: str) -> CoordinatorRules:
     """Return the rules of a release; of 4.9~4.3, which is assumed to behave like 4.3, those of that.
 
     >>> rules_of("4.1").release, rules_of("4.3.1").rejoins_with_epoch_0
-    ('4.1.1', True)
+    ('4.1.2', True)
 
     Raises:
         UpgradeError: No rules are known for it.

@@ -21,7 +21,9 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     SINGLE_COMMITTER,
     SINGLE_OWNER,
     STANDBY_STAYS,
+    STANDBYS_AS_CONFIGURED,
 )
+from streams_assignor.spark_sim.streams_groups._rules import NEWEST
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 
@@ -29,6 +31,10 @@ __all__ = ["ADVISORY_PROPERTIES", "FINDINGS", "StreamsFinding", "StreamsSearch",
 
 _WITHOUT_OWNERS: Final = tuple(name for name in PROPERTIES if name not in {SINGLE_OWNER, SINGLE_COMMITTER})
 """For searches behind the finding about unreported tasks, which ends every schedule in which it occurs."""
+_WITHOUT_WAITING: Final = tuple(
+    name for name in PROPERTIES if name not in {EVERY_TASK_OWNED, NO_MEMBER_WAITS, STANDBYS_AS_CONFIGURED}
+)
+"""For searches where S2 or S3 occurs."""
 
 
 @frozen
@@ -67,7 +73,7 @@ class StreamsSearch:
         return explore(GroupCell(scenario, budget, finding.faults, finding.settles, finding.properties))
 
 
-_RELEASES: Final = ("4.3.1", "4.4.0")
+_RELEASES: Final = ("4.3.1", NEWEST)
 _TWO_MEMBERS: Final = "A@{} B@{} group {} tasks=2"
 _FOUR_MEMBERS: Final = "A@4.3.1 B@4.3.1 C@4.3.1 D@4.3.1 group {} tasks=1 standbys=2"
 
@@ -145,8 +151,22 @@ FINDINGS: Final = (
         Budget(starts=2),
         properties=(NO_MEMBER_FAILS, EVERY_TASK_OWNED),
     ),
+    *(
+        StreamsFinding(
+            fault,
+            "KIP-1071",
+            f"the fault {fault} while a member joins a group with standbys does no harm, beyond S2 and S3",
+            SINGLE_OWNER,
+            (),
+            (f"{_TWO_MEMBERS.format('fixed', 'fixed', NEWEST)} standbys=1 | start A | settle",),
+            Budget(starts=1, faults=1),
+            faults=(fault,),
+            properties=_WITHOUT_WAITING if fault in {"lose-response", "delay"} else PROPERTIES,
+        )
+        for fault in FAULTS
+    ),
 )
-"""The findings, each with its searches."""
+"""The findings, each with its searches; behind them, for each fault, searches that find nothing."""
 
 
 def streams_searches() -> Iterator[StreamsSearch]:

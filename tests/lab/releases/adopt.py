@@ -121,7 +121,7 @@ def review(found: Derivation, levels: list[str]) -> Iterator[str]:
     line = found.release.rpartition(".")[0]
     jars = parse_levels(levels)
     if found.changes:
-        yield f"read the {len(found.changes)} assignor classes above: does a rule, an assignor or the codec change?"
+        yield f"read the {len(found.changes)} classes above: does a rule, an assignor or the codec change?"
     if found.codec.unlike_ours or found.codec.newly:
         yield "decide about the vectors above that have another outcome"
     for name, theirs in _bootstraps(jars).items():

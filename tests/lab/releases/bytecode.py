@@ -1,4 +1,4 @@
-"""The code of the assignor classes of two releases, method by method: which methods a reader has to look at.
+"""The code of the classes that assign in two releases, method by method: which methods a reader has to look at.
 
 The disassembly of ``javap`` without what a compiler may choose (offsets, indices of constants, numbers of lambdas) and
 without Kafka's packages, so that a class that only moved is no difference.
@@ -17,19 +17,19 @@ from attrs import frozen
 
 from tests.lab.integration.kafka_jars import program
 
-_STREAMS = "org/apache/kafka/streams/"
 CLASSES: Final = re.compile(
-    rf"""{_STREAMS}(?:
-        processor/internals/Streams?PartitionAssignor
-      | processor/internals/StreamsRebalanceListener
-      | processor/internals/assignment/\w+
-      | processor/assignment/(?:assignors/)?\w+
-      | internals/UpgradeFromValues
-      | internals/generated/SubscriptionInfoData
+    r"""org/apache/kafka/(?:
+        streams/processor/internals/Streams?PartitionAssignor
+      | streams/processor/internals/StreamsRebalanceListener
+      | streams/processor/internals/assignment/\w+
+      | streams/processor/assignment/(?:assignors/)?\w+
+      | streams/internals/UpgradeFromValues
+      | streams/internals/generated/SubscriptionInfoData
+      | coordinator/group/streams/(?:(?:Current|Target)AssignmentBuilder|AssignmentRefiner\w*|assignor/\w+)
     )(?:\$[\w$]+)?\.class""",
     re.VERBOSE,
 )
-"""The classes that decide about a rebalance; nested ones with them."""
+"""The classes that decide about a rebalance, in members and in the coordinator of streams groups, with nested ones."""
 
 Methods = Mapping[str, str]
 """The code of each member of a class by its signature."""
@@ -87,7 +87,7 @@ def disassemble(jar: Path) -> dict[str, Methods]:
 def _classes(text: str) -> Iterator[tuple[str, Methods]]:
     for part in re.split(r"^Compiled from .*\n", text, flags=re.MULTILINE)[1:]:
         head, *lines = part.splitlines()
-        name = re.search(r"org\.apache\.kafka\.streams\.([\w.$]+)", head)
+        name = re.search(r"org\.apache\.kafka\.(?:streams|coordinator\.group)\.([\w.$]+)", head)
         if name:
             yield name[1], members_of(lines)
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from attrs import fields, frozen
 
+from streams_assignor.spark_sim.streams_groups._rules import RULES
 from streams_assignor.upgrade.release_behaviour import ReleaseBehaviour
 from streams_assignor.upgrade.releases import RELEASES
-from tests.lab.releases.bytecode import ClassChange, class_changes, disassemble
+from streams_assignor.upgrade.upgrade_from import line_number
+from tests.lab.releases.bytecode import ClassChange, Methods, class_changes, disassemble
 from tests.lab.releases.codec import CodecAnswers, check_codec
 from tests.lab.releases.facts import (
     Columns,
@@ -19,8 +21,8 @@ from tests.lab.releases.facts import (
     columns_of,
     derived_row,
     differences,
+    jar_of,
     row_source,
-    streams_jar,
 )
 
 
@@ -43,8 +45,13 @@ class Derivation:
 
     @property
     def agrees(self) -> bool:
-        """Whether the table has the release, with these columns, and its codec reads and writes like ours."""
-        return self.release in RELEASES and not self.differences and not self.codec.unlike_ours
+        """Whether the tables have the release, with these columns, and its codec reads and writes like ours."""
+        return self.release in RELEASES and self.has_rules and not self.differences and not self.codec.unlike_ours
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the coordinator of its streams groups is simulated; true before there were any."""
+        return self.release in RULES or not _has_streams_groups(self.release)
 
 
 def derive(release: str) -> Derivation:
@@ -55,9 +62,18 @@ def derive(release: str) -> Derivation:
     """
     columns = columns_of(ask_jars(release))
     older = before(release)
-    changes = class_changes(disassemble(streams_jar(older)), disassemble(streams_jar(release)), (older, release))
+    changes = class_changes(_assigning_classes(older), _assigning_classes(release), (older, release))
     codec = check_codec(release, columns["supported_version"])
     return Derivation(release, columns, derived_row(release, columns), tuple(changes), codec)
+
+
+def _assigning_classes(release: str) -> dict[str, Methods]:
+    artifacts = ["kafka-streams", "kafka-group-coordinator"] if _has_streams_groups(release) else ["kafka-streams"]
+    return {name: methods for artifact in artifacts for name, methods in disassemble(jar_of(artifact, release)).items()}
+
+
+def _has_streams_groups(release: str) -> bool:
+    return line_number(release) >= (4, 1)
 
 
 def as_text(found: Derivation) -> str:
@@ -74,7 +90,7 @@ def _lines(found: Derivation) -> Iterator[str]:
     kept = [each.name for each in fields(ReleaseBehaviour) if each.name not in {*found.columns, "since"}]
     yield f"\nnot derived, taken from {older}; the changed methods decide whether that is right:"
     yield f"  {', '.join(kept)}"
-    yield f"\nassignor classes that differ from {older}: {len(found.changes) or 'none'}"
+    yield f"\nassigning classes that differ from {older}: {len(found.changes) or 'none'}"
     yield from (f"  {change.name}{_members(change)}" for change in found.changes)
     yield f"\ncodec, on the vectors of {found.codec.vectors_of}:"
     yield f"  {found.codec.decoded} valid: read and written like ours; {len(found.codec.unlike_ours)} not"
@@ -85,6 +101,8 @@ def _lines(found: Derivation) -> Iterator[str]:
     yield f"\nentry of _CHANGES: {source or f'none, it behaves like {older} in every column'}"
     if found.release not in RELEASES:
         yield f"table: {found.release} is missing; extend its line in _KAFKA_RELEASES of upgrade/releases.py"
+    if not found.has_rules:
+        yield f"table: {found.release} is missing in RULES of spark_sim/streams_groups/_rules.py"
     yield from (f"table differs in {difference}" for difference in found.differences)
     if found.agrees:
         yield f"table: agrees with the jars of {found.release}"

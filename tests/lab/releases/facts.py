@@ -190,7 +190,7 @@ def _literal(value: Any) -> str:
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 
-def streams_jar(release: str) -> Path:
-    """Return the jar of kafka-streams itself."""
-    paths = map(Path, class_path(f"org.apache.kafka:kafka-streams:{release}").split(os.pathsep))
-    return next(path for path in paths if path.name == f"kafka-streams-{release}.jar")
+def jar_of(artifact: str, release: str) -> Path:
+    """Return the jar of an artifact of Kafka itself."""
+    paths = map(Path, class_path(f"org.apache.kafka:{artifact}:{release}").split(os.pathsep))
+    return next(path for path in paths if path.name == f"{artifact}-{release}.jar")

@@ -115,7 +115,7 @@ def test_a_table_that_looks_otherwise_is_an_error(root):
 def test_the_review_names_what_the_jars_cannot_decide():
     found = list(review(derived(NEXT, changes=(CHANGE,)), of_next_line()))
 
-    assert "read the 1 assignor classes above" in found[0]
+    assert "read the 1 classes above" in found[0]
     assert any("new.version is new" in each for each in found)
     assert any(f"upgrade guide of Streams for {NEXT_LINE}" in each for each in found)
     assert any(f"derive {NEXT} --bounce" in each for each in found)

@@ -81,6 +81,7 @@ def test_the_classes_of_every_generation_of_assignors_are_compared():
 
     assert all(CLASSES.fullmatch(f"{internals}/{name}.class") for name in compared)
     assert not CLASSES.fullmatch(f"{internals}/StreamThread.class")
+    assert CLASSES.fullmatch("org/apache/kafka/coordinator/group/streams/CurrentAssignmentBuilder.class")
 
 
 def test_a_class_that_moved_to_another_package_is_no_difference():

@@ -147,6 +147,7 @@ def test_a_release_that_the_table_lacks_does_not_agree():
 
     assert not found.agrees
     assert "4.3.9 is missing; extend its line in _KAFKA_RELEASES" in as_text(found)
+    assert "4.3.9 is missing in RULES of spark_sim/streams_groups/_rules.py" in as_text(found)
 
 
 class OracleOfVectors:
@@ -220,7 +221,7 @@ def test_the_table_agrees_with_the_jars_of_4_2_2():
 
     assert [] == found.differences
     assert () == found.codec.unlike_ours
-    # The one change of the assignor classes: impossible counts are rejected before anything is allocated.
-    decoders = ("SubscriptionInfoData", "SubscriptionInfoData$TaskOffsetSum", "AssignmentInfo")
-    assert set(decoders) == {change.name.rpartition(".")[2] for change in found.changes}
+    # Impossible counts are rejected before anything is allocated; the broker's assignor has KAFKA-20899 fixed.
+    changed = ("SubscriptionInfoData", "SubscriptionInfoData$TaskOffsetSum", "AssignmentInfo", "StickyTaskAssignor")
+    assert set(changed) == {change.name.rpartition(".")[2] for change in found.changes}
     assert all(outcome.endswith("TaskAssignmentException") for outcome in found.codec.newly)

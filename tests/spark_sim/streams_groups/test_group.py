@@ -6,11 +6,18 @@ from hypothesis import strategies as st
 
 from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.streams_groups import _actions
-from streams_assignor.spark_sim.streams_groups._coordinator import accepts_commit, fence_member, heartbeat
+from streams_assignor.spark_sim.streams_groups._coordinator import (
+    HeartbeatRequest,
+    accepts_commit,
+    fence_member,
+    heartbeat,
+)
 from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, compacted
 from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from streams_assignor.spark_sim.streams_groups._world import initial_world
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from tests.each import for_each
 
 LINE = "A@4.3.1 B@4.3.1 C@4.3.1 group 4.3.1 tasks=2+1 standbys=1"
 VERBS = ("start", "heartbeat", "callback", "crash", "expire", "restart", "lose-response", "delay", "arrive")
@@ -75,3 +82,34 @@ def test_states_that_differ_in_their_epochs_alone_have_one_key():
     assert once.group.epoch < twice.group.epoch
     assert once.key == twice.key
     assert once.key != evolve(twice, failed=(("A", "failed"),)).key
+
+
+REVOKED = f"{LINE} | start A | settle | start B | heartbeat B | heartbeat A | callback A | callback A | heartbeat A"
+"""A has given tasks up: its epoch is 2, before it was 1."""
+FENCED, UNKNOWN, NO_SUCH_GROUP = 110, 25, 69
+OTHER = TasksTuple.of(active=[TaskId(9, 9)])
+
+
+@for_each(
+    [
+        ("4.3.1", "A#1", 2, None, 0),
+        ("4.3.1", "A#1", 3, None, FENCED),
+        ("4.3.1", "A#1", 1, None, FENCED),
+        ("4.3.1", "A#1", 1, "what it has", 0),
+        ("4.3.1", "A#1", 1, "more", FENCED),
+        ("4.3.1", "A#1", -5, "what it has", FENCED),
+        ("4.3.1", "A#1", 0, None, 0),
+        ("4.1.1", "A#1", 0, None, FENCED),
+        ("4.3.1", "C#1", 2, None, UNKNOWN),
+        ("4.3.1", "A#1", 1, None, NO_SUCH_GROUP, LINE),
+    ]
+)
+def test_a_member_whose_epoch_is_wrong_is_fenced(case):
+    """Only the epoch before is accepted, with tasks that the member has: its answer was lost."""
+    release, member_id, epoch, tasks, expected, *line = case
+    world = _actions.run_scenario(parse_scenario((line or [REVOKED])[0].replace("group 4.3.1", f"group {release}")))
+    member = world.group.members.get(member_id)
+    owned = None if tasks is None else member.assigned | (OTHER if tasks == "more" else NO_TASKS)
+
+    assert member is None or (2, 1) == (member.epoch, member.previous_epoch)
+    assert expected == heartbeat(world.group, HeartbeatRequest(member_id, epoch, owned=owned), world.config)[1].error

@@ -4,11 +4,19 @@ import pytest
 
 from streams_assignor.spark_sim.streams_groups._actions import run_scenario
 from streams_assignor.spark_sim.streams_groups._properties import NO_MEMBER_FAILS, SINGLE_OWNER, eventually
+from streams_assignor.spark_sim.streams_groups._rules import RULES
 from streams_assignor.spark_sim.streams_groups.events import trace_run
 from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
 from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import RELEASES
 
 TWO = "A@4.3.1 B@4.3.1 group 4.3.1 tasks=2 standbys=1"
+
+
+def test_every_release_with_streams_groups_has_its_rules():
+    released = [release.name for release in RELEASES.values() if release.is_released and release.number >= (4, 1)]
+
+    assert set(released) == RULES.keys() - {"mistaken", "fixed"}
 
 
 @pytest.mark.parametrize(

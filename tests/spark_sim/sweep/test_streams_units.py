@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
+from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
 from streams_assignor.spark_sim.sweep._streams_units import streams_units
 from streams_assignor.spark_sim.sweep.report._regression_lines import judge
@@ -44,10 +45,10 @@ def test_a_finding_where_it_is_not_expected_is_a_failure(results):
     assert not judge(wrong).good
 
 
-def test_every_finding_has_a_group_that_has_it_and_its_units_have_names_of_their_own():
+def test_every_finding_has_a_group_that_has_it_every_fault_a_check_and_their_units_have_names_of_their_own():
     suite = streams_suite()
 
-    assert all(finding.affected for finding in FINDINGS)
+    assert list(FAULTS) == [finding.name for finding in FINDINGS if not finding.affected]
     assert len(suite.units) == len({unit.key for unit in suite.units}) == len(set(suite.cells))
     assert [repr(unit) for unit in suite.units] == [repr(pickle.loads(pickle.dumps(unit))) for unit in suite.units]
 
