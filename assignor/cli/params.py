@@ -173,6 +173,11 @@ class Seconds(click.FloatRange):
         return seconds
 
 
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether an option is on the command line: the environment may name servers for other commands."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def cluster_settings(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:
     """Return bootstrap servers and settings; the environment is used if neither option nor file names servers."""
     try:

@@ -27,6 +27,13 @@ def instances_have(kind: type, name: str) -> bool:
     )
 
 
+def missing_attributes(kinds: Iterable[type], names: Iterable[str]) -> list[str]:
+    """Return the names, each a class and an attribute, of which instances lack the attribute."""
+    by_name = {kind.__name__: kind for kind in kinds}
+    found = [(name, *name.split(".")) for name in names]
+    return [name for name, kind, attribute in found if not instances_have(by_name[kind], attribute)]
+
+
 def unsupported_library(library: str, tested: str, root: str, missing: Iterable[str]) -> UsageError:
     """Return the error for a release of a library that lacks private names of ``root``."""
     return UsageError(

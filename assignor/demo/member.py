@@ -34,6 +34,7 @@ from streams_assignor.upgrade import StreamsConfig
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 from streams_assignor.upgrade.cluster.client.connection import with_token_provider
 from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.upgrade_from import line_number
 
 _COMMIT_MS: Final = 1000
 _BOOTSTRAP_LIMIT: Final = {"bootstrap_timeout_ms": 30_000}
@@ -111,7 +112,7 @@ def _consumer(settings: MemberSettings, config: CommandConfig, streams: StreamsP
         auto_offset_reset="earliest",
         session_timeout_ms=settings.session_timeout_ms,
         heartbeat_interval_ms=settings.session_timeout_ms // 10,
-        api_version=_parse_version(settings.api_version) if settings.api_version else None,
+        api_version=line_number(settings.api_version) if settings.api_version else None,
     )
     streams.bind(consumer)
     return consumer
@@ -156,7 +157,3 @@ class EmptyStateListener(NoOpListener):
 
     def offset_sums(self) -> dict[TaskId, int]:
         return dict.fromkeys(self._stored_tasks(), 0)
-
-
-def _parse_version(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))

@@ -54,11 +54,6 @@ class UpgradePath:
         return tuple(hop.upgrade.target.name for hop in self.hops[:-1])
 
     @property
-    def upgrade_from_values(self) -> tuple[str, ...]:
-        """The ``upgrade.from`` of each hop that needs one."""
-        return tuple(hop.upgrade.upgrade_from for hop in self.hops if hop.upgrade.upgrade_from)
-
-    @property
     def sign(self) -> str:
         """One character for tables: the number of bounces, or ``o`` for offline."""
         return str(self.bounces or "o")

@@ -12,8 +12,9 @@ from streams_assignor.spark_sim.brokers import _metadata_log
 from streams_assignor.spark_sim.brokers._nodes import newest_level
 from streams_assignor.spark_sim.brokers.cluster_state import ClusterState
 from streams_assignor.spark_sim.model.violations import Violation
-from streams_assignor.upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.cluster.features.cluster import FeatureCluster, unsupported_levels
+from streams_assignor.upgrade.cluster.features.registration import recorded_levels
 
 NODES_SUPPORT_LEVELS: Final = "always: no node stays that cannot read what is finalized"
 LEVELS_SUPPORTED_WHEN_FINALIZED: Final = "always: no level is finalized that a live node lacks"
@@ -60,7 +61,7 @@ def unsupported_at_finalization(cluster: FeatureCluster) -> Iterator[Violation]:
     """Yield the live nodes that do not support a level at the moment when it is finalized."""
     live = {node.id: node for group in (cluster.brokers, cluster.controllers) for node in group.values() if node.live}
     for node in live.values():
-        for feature, level in sorted(unsupported_levels(node, _enforced_levels(cluster)).items()):
+        for feature, level in sorted(unsupported_levels(node, recorded_levels(cluster)).items()):
             yield Violation(
                 LEVELS_SUPPORTED_WHEN_FINALIZED,
                 str(node.id),
@@ -69,7 +70,7 @@ def unsupported_at_finalization(cluster: FeatureCluster) -> Iterator[Violation]:
 
 
 def _nodes_without_support(state: ClusterState) -> Iterator[Violation]:
-    recorded = _enforced_levels(state.cluster)
+    recorded = recorded_levels(state.cluster)
     for process in state.running_nodes:
         for group in (state.cluster.brokers, state.cluster.controllers):
             node = group.get(process.id)
@@ -107,11 +108,6 @@ def _decreased_levels(before: ClusterState, state: ClusterState) -> Iterator[Vio
                 yield Violation(
                     GROUP_LEVEL_NEVER_DECREASES, name, f"goes from {state.group.feature} {highest} to {level or 'none'}"
                 )
-
-
-def _enforced_levels(cluster: FeatureCluster) -> dict[str, int]:
-    """Return the levels that nodes have to support: all but kraft.version."""
-    return {feature: level for feature, level in cluster.finalized.items() if feature != KRAFT_VERSION}
 
 
 def _joined(names: frozenset[str]) -> str:

@@ -150,12 +150,7 @@ class LiveSimulation(MeasuredSimulation):
             },
         )
         self.cluster = observed.cluster(now_ms)
-        self._owner_by_task = self._current_owners()
-
-    @property
-    def owner_by_task(self) -> Mapping[TaskId, str]:
-        """The process that owns each task."""
-        return {task: member.process for member in self.running_members for task in member.owned_tasks}
+        self._owner_by_task = self.owner_by_task
 
     @property
     def state(self) -> Hashable:

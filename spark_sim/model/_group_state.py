@@ -117,6 +117,11 @@ class GroupState:
         return (member for member in self.members.values() if member.running)
 
     @property
+    def owner_by_task(self) -> dict[TaskId, str]:
+        """The process that owns each task."""
+        return {task: member.process for member in self.running_members for task in member.owned_tasks}
+
+    @property
     def current_members(self) -> list[SimulatedMember]:
         """The members that run and are in the group, in the order in which they first joined."""
         by_id = {member.member_id: member for member in self.running_members}

@@ -45,7 +45,7 @@ class MeasuredSimulation(Simulation):
     def play(self, step: Step) -> None:
         """Play a step; a gap ends with it if all tasks have an owner."""
         super().play(step)
-        self._in_gap = self._in_gap and bool(self.workload.partitions_by_task.keys() - self._current_owners().keys())
+        self._in_gap = self._in_gap and bool(self.workload.partitions_by_task.keys() - self.owner_by_task.keys())
 
     def on_sync(self, member: SimulatedMember, assignment: bytes, received: ReceivedAssignment) -> None:  # noqa: ARG002
         """Count the tasks that come from another process."""
@@ -55,7 +55,7 @@ class MeasuredSimulation(Simulation):
 
     def on_session_timeout(self) -> None:
         """Add the timeout to the unowned time of every task without an owner, and to the gap."""
-        unowned = self.workload.partitions_by_task.keys() - self._current_owners().keys()
+        unowned = self.workload.partitions_by_task.keys() - self.owner_by_task.keys()
         for task in unowned:
             self.unowned_ms[task] += SESSION_TIMEOUT_MS
         if unowned and self._in_gap:
@@ -82,6 +82,3 @@ class MeasuredSimulation(Simulation):
         twin.gaps_ms = self.gaps_ms.copy()
         twin._owner_by_task = self._owner_by_task.copy()
         return twin
-
-    def _current_owners(self) -> dict[TaskId, str]:
-        return {task: member.process for member in self.running_members for task in member.owned_tasks}

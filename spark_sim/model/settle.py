@@ -37,7 +37,7 @@ def settle(state: GroupState) -> None:
     while at_once < MAX_REBALANCES:
         if _complete_sync(state):
             if waiting:
-                waiting[[*waiting][-1]].append(_owners(state))
+                waiting[[*waiting][-1]].append(state.owner_by_task)
             continue
         if _join_members(state):
             at_once, rebalances = at_once + 1, rebalances + 1
@@ -56,7 +56,7 @@ def settle(state: GroupState) -> None:
         elif len(waiting) == MAX_PROBING_REBALANCES:
             break
         else:
-            waiting[before] = [_owners(state)]
+            waiting[before] = [state.owner_by_task]
             _advance_to_probing_rebalance(state)
             at_once = 0
     else:
@@ -128,10 +128,6 @@ def _join_members(state: GroupState) -> bool:
 def is_warming_up(state: GroupState) -> bool:
     """Whether a probing rebalance is scheduled; in a settled group, after ``MAX_PROBING_REBALANCES`` of them."""
     return any(member.next_probing_rebalance_ms is not None for member in state.running_members)
-
-
-def _owners(state: GroupState) -> Mapping[TaskId, str]:
-    return {task: member.process for member in state.running_members for task in member.owned_tasks}
 
 
 def _advance_to_probing_rebalance(state: GroupState) -> None:

@@ -11,7 +11,6 @@ from attrs import define, evolve, field
 
 from streams_assignor.upgrade.application.libraries import JarOrigin, Library
 
-CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|inst)/")
 SCRIPT: Final = re.compile(r"(?:.*/)?(?:bin/[^/]+|[^/]+\.(?:sh|bat|cmd|service))")
 _STARTED_JAR: Final = re.compile(r"-jar\s+[\"']?(?:[^\s\"']*/)?([^\s\"'/]+\.jar)")
 _NAMED_CLASS: Final = re.compile(r"(?<![\w.$=/:-])[A-Za-z_]\w*(?:\.\w+)+(?![\w./:-])")

@@ -33,7 +33,6 @@ _ANNOTATIONS: Final = "RuntimeVisibleAnnotations"
 _UTF8, _CLASS, _STRING = 1, 7, 8
 _MEMBERS: Final = (9, 10, 11)
 _METHOD_HANDLE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 17, 18
-_KOTLIN: Final = re.compile(r"^\*S Kotlin\n\*F\n(?P<files>.*?)^\*L\n(?P<lines>.*?)^\*(?:E|S)", re.DOTALL | re.MULTILINE)
 _SMAP_LINE: Final = re.compile(r"(?<!\d)(\d{1,9})(?:#\d{1,9})?(?:,(\d{1,9}))?:(\d{1,9})(?:,(\d{1,9}))?(?!\d)")
 
 

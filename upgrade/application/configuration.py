@@ -53,11 +53,6 @@ class Configuration:
     """The settings that Streams makes. Constants: other defaults of its clients and topics, and keys whose values it
     ignores. By ``main.consumer``, ``producer (exactly once)``, ...: what it passes to each client."""
 
-    @property
-    def all_keys(self) -> frozenset[str]:
-        """The keys of all configurations."""
-        return frozenset(key for keys in self.configs.values() for key in keys)
-
 
 def configuration_of(release: Release) -> Configuration:
     """Return the configuration of a release; that of an unknown one is that of the release it is assumed to be.

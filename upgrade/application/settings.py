@@ -171,11 +171,6 @@ class SettingsReport:
         """The findings with which members of TO do not start."""
         return tuple(finding for finding in self.findings if finding.status in STOPPING)
 
-    @property
-    def notable(self) -> tuple[SettingFinding, ...]:
-        """All but what is fine."""
-        return tuple(finding for finding in self.findings if finding.status is not Effect.FINE)
-
 
 @frozen
 class KnownClasses:

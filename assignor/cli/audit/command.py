@@ -14,7 +14,6 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.core import ParameterSource
 
 from streams_assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
 from streams_assignor.cli._spark_options import (
@@ -33,6 +32,7 @@ from streams_assignor.cli.params import (
     Duration,
     cluster_settings,
     document,
+    is_given,
     output_options,
 )
 from streams_assignor.cli.single_values import StrictCommand
@@ -168,7 +168,7 @@ def audit(
     from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE, PROCESSES
     from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 
-    is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
+    is_live = is_given(context, "command_config") or is_given(context, "bootstrap_servers")
     files = [path for path in (segments, dump, records) if path is not None]
     if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers or command_config):
         raise WrongUsage(
@@ -224,11 +224,6 @@ def audit(
     compared = result.conformance
     exit_unless(compared is None or not compared["differ"])
     exit_unless(not check or not result.groups.total("problems"))
-
-
-def _is_given(context: click.Context, name: str) -> bool:
-    """Whether an option is in the command line, and not only in the environment."""
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _file_source(segments: str | None, dump: Path | None, records: Path | None) -> Source | None:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import click
 from attrs import frozen
-from click.core import ParameterSource
 
+from streams_assignor.cli.params import is_given
 from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
 from streams_assignor.upgrade.application_plan import PlannedApplication
@@ -32,9 +32,7 @@ _MOST: Final[Mapping[str, float]] = {
 
 def options_given(context: click.Context) -> frozenset[str]:
     """Return which options about a group are on the command line."""
-    return frozenset(
-        name for name in GROUP_OPTIONS if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    )
+    return frozenset(name for name in GROUP_OPTIONS if is_given(context, name))
 
 
 @frozen

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve
-from click.core import ParameterSource
 
-from streams_assignor.cli.params import ASSUME, FILE, Seconds, cluster_settings, complete_release, document
+from streams_assignor.cli.params import ASSUME, FILE, Seconds, cluster_settings, complete_release, document, is_given
 from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from streams_assignor.cli.plan._hazards import (
     compare_topology_files,
@@ -184,7 +183,7 @@ def plan(
     if own and not (code or to_app):
         raise click.UsageError("--own needs --app")
     protocol.check()
-    if brokers and (protocol.group_name or _is_given(context, "bootstrap_servers")):
+    if brokers and (protocol.group_name or is_given(context, "bootstrap_servers")):
         raise click.UsageError("--group and --bootstrap-servers are for a Streams group; --brokers looks at no cluster")
     if protocol.to_protocol and (brokers or about_group):
         raise click.UsageError("--to-protocol excludes --brokers and options about a group's size")
@@ -249,11 +248,6 @@ def plan(
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _is_given(context: click.Context, name: str) -> bool:
-    """Whether an option is on the command line: the environment may name servers for other commands."""
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _judge_code(code: Sequence[Path], origin: Release, target: Release, own: Sequence[str]) -> CodeReport:

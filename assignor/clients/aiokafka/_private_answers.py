@@ -20,8 +20,6 @@ from aiokafka.errors import KafkaError, NoError, UnknownTopicOrPartitionError, f
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from aiokafka.protocol.offset import OffsetRequest
 
-from streams_assignor.clients._library_names import instances_have
-
 ANSWER_NAMES: Final = (
     "AIOKafkaAdminClient._client",
     "AIOKafkaConsumer._client",
@@ -30,21 +28,18 @@ ANSWER_NAMES: Final = (
     "OffsetRequest._topics",
 )
 
-_CLASSES: Final = {
-    kind.__name__: kind
-    for kind in (AIOKafkaAdminClient, AIOKafkaConsumer, OffsetCommitRequest, OffsetFetchRequest, OffsetRequest)
-}
+ANSWER_CLASSES: Final = (
+    AIOKafkaAdminClient,
+    AIOKafkaConsumer,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetRequest,
+)
 _ASKED: Final[Mapping[type, Callable[[Any], Any]]] = {
     OffsetCommitRequest: lambda request: request._topics,
     OffsetFetchRequest: lambda request: request._partitions,
     OffsetRequest: lambda request: request._topics,
 }
-
-
-def missing_answer_names() -> list[str]:
-    """Return the names that the classes of this release lack."""
-    found = [(name, *name.split(".")) for name in ANSWER_NAMES]
-    return [name for name, kind, attribute in found if not instances_have(_CLASSES[kind], attribute)]
 
 
 def check_answers(client: Any) -> None:

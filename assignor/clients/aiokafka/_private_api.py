@@ -18,9 +18,14 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import IllegalStateError, KafkaError
 from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 
-from streams_assignor.clients._library_names import instances_have, missing_names, unsupported_library
+from streams_assignor.clients._library_names import (
+    instances_have,
+    missing_attributes,
+    missing_names,
+    unsupported_library,
+)
 from streams_assignor.clients.adapter import ClusterMetadata, MemberGeneration
-from streams_assignor.clients.aiokafka._private_answers import missing_answer_names
+from streams_assignor.clients.aiokafka._private_answers import ANSWER_CLASSES, ANSWER_NAMES
 from streams_assignor.clients.aiokafka._static_heartbeat import StaticHeartbeat
 from streams_assignor.clients.hooks import run_before
 
@@ -79,7 +84,7 @@ def check_private_names(consumer: Any) -> None:
     missing = missing_names(consumer, PRIVATE_NAMES)
     missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not instances_have(GroupCoordinator, name)]
     missing += [f"connections.{name}" for name in CONNECTION_NAMES if not instances_have(AIOKafkaConnection, name)]
-    missing += missing_answer_names()
+    missing += missing_attributes(ANSWER_CLASSES, ANSWER_NAMES)
     if missing:
         raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
 

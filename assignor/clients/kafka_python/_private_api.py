@@ -41,10 +41,14 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from streams_assignor.clients._library_names import missing_names, unsupported_library
+from streams_assignor.clients._library_names import missing_attributes, missing_names, unsupported_library
 from streams_assignor.clients.hooks import AsyncCall, run_after, run_before
 from streams_assignor.clients.kafka_python._commit_queue import CommitQueue
-from streams_assignor.clients.kafka_python._private_connection import MANAGER_NAMES, missing_connection_names
+from streams_assignor.clients.kafka_python._private_connection import (
+    CONNECTION_CLASSES,
+    CONNECTION_NAMES,
+    MANAGER_NAMES,
+)
 from streams_assignor.codec import DecodeError
 from streams_assignor.codec.consumer_protocol import decode_consumer_assignment
 from streams_assignor.upgrade.cluster.client.answer_check import check_answer
@@ -143,7 +147,8 @@ _OVERDUE_SECONDS: Final = 0.1
 
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
-    missing = missing_names(consumer, (*PRIVATE_NAMES, *MANAGER_NAMES)) + missing_connection_names()
+    missing = missing_names(consumer, (*PRIVATE_NAMES, *MANAGER_NAMES))
+    missing += missing_attributes(CONNECTION_CLASSES, CONNECTION_NAMES)
     if missing:
         raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 

@@ -18,7 +18,6 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from streams_assignor.clients._library_names import instances_have
 from streams_assignor.clients.kafka_python import _offset_commit
 from streams_assignor.upgrade.cluster.client.connection import reading_in_parts
 
@@ -46,13 +45,7 @@ CONNECTION_NAMES: Final = (
 )
 """Attributes of a connection, in its classes."""
 
-_CLASSES: Final = {kind.__name__: kind for kind in (KafkaConnection, KafkaConnectionManager, KafkaTCPTransport)}
-
-
-def missing_connection_names() -> list[str]:
-    """Return the names that the classes of this release lack."""
-    found = [(name, *name.split(".")) for name in CONNECTION_NAMES]
-    return [name for name, kind, attribute in found if not instances_have(_CLASSES[kind], attribute)]
+CONNECTION_CLASSES: Final = (KafkaConnection, KafkaConnectionManager, KafkaTCPTransport)
 
 
 def new_client(**settings: Any) -> Any:

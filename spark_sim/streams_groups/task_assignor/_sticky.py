@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from streams_assignor.spark_sim.streams_groups.task_assignor._hash_order import java_text_order
 from streams_assignor.spark_sim.streams_groups.task_assignor._previous_members import PreviousMember, previous_members
@@ -117,8 +117,6 @@ class _Assignment:
     """The quota of active tasks."""
     quota: _Quota
     """The quota of all tasks."""
-    _unassigned_standbys: list[tuple[StreamsTaskId, int]] = field(factory=list)
-    """Tasks with the number of standbys that have no previous member."""
 
     @classmethod
     def of(cls, group: GroupSpec, rules: ReleaseRules, tasks: int, stateful: int) -> _Assignment:

@@ -55,7 +55,7 @@ def test_the_facts_of_a_key_are_those_of_its_release():
 def test_the_admin_client_came_with_0_11():
     assert "admin" not in configuration("0.10.2").configs
     assert "admin" in configuration("0.11.0").configs
-    assert "partition.grouper" in configuration("2.8").all_keys
+    assert "partition.grouper" in configuration("2.8").configs["streams"]
 
 
 def test_it_knows_which_releases_have_a_key():

@@ -288,21 +288,21 @@ def test_a_required_key_is_missing_where_it_was_not_required_before():
     assert [("application.id", Effect.REQUIRED)] == [(each.key, each.status) for each in report.stopping]
 
 
-def test_the_worst_comes_first_and_what_is_fine_is_not_notable():
+def test_the_worst_comes_first():
     report = judged({"application.id": "a", "my.key": "b", "processing.guarantee": "exactly_once"}, "4.3.0", "4.3.1")
 
     assert [Effect.REFUSED, Effect.UNKNOWN, Effect.FINE] == [each.status for each in report.findings]
-    assert ["processing.guarantee", "my.key"] == [each.key for each in report.notable]
+    assert ["processing.guarantee", "my.key", "application.id"] == [each.key for each in report.findings]
     assert ["processing.guarantee"] == [each.key for each in report.stopping]
     assert {
         "key": "my.key",
         "config": None,
         "status": "unknown",
-        "text": report.notable[1].text,
+        "text": report.findings[1].text,
         "line": None,
         "file": None,
         "conditions": [],
-    } == report.notable[1].as_json()
+    } == report.findings[1].as_json()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def start_broker(
             then neither checks nor advertises levels.
     """
     node = FeatureNode(node_id, supports if feature_system_active else {})
-    missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled else {}
+    missing = unsupported_levels(node, recorded_levels(cluster)) if cluster.enabled else {}
     if cluster.dialect.start is StartupReaction.EXITS and feature_system_active and missing:
         return ClusterTransition(cluster, (ClusterEvent(EventType.EXITED, node_id, _unsupported_text(node, missing)),))
     arriving = {**cluster.registering, node_id: node}
@@ -83,10 +83,10 @@ def register_broker(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
 def _registration_error(cluster: FeatureCluster, node: FeatureNode) -> str:
     if cluster.in_zookeeper:
         # A broker that advertises no levels is below the migration level and is not checked.
-        missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled and node.supports else {}
+        missing = unsupported_levels(node, recorded_levels(cluster)) if cluster.enabled and node.supports else {}
         return _unsupported_text(node, missing) if missing else ""
     # First all ranges of the broker: Kafka checks features that are not finalized, too, at level 0.
-    recorded = _recorded_levels(cluster)
+    recorded = recorded_levels(cluster)
     for feature in (*node.supports, *recorded):
         low, high = node.range_of(feature)
         level = recorded.get(feature, 0)
@@ -110,7 +110,7 @@ def start_controller(cluster: FeatureCluster, node_id: int, supports: SupportedR
     if node_id not in cluster.voter_ids:
         raise FeatureError(f"expected one of the controllers {sorted(cluster.voter_ids)}, got {node_id}")
     node = FeatureNode(node_id, supports)
-    if missing := unsupported_levels(node, _recorded_levels(cluster)):
+    if missing := unsupported_levels(node, recorded_levels(cluster)):
         return ClusterTransition(cluster, (ClusterEvent(EventType.EXITED, node_id, _replay_error(node, missing)),))
     after = evolve(cluster, controllers=dict(sorted({**cluster.controllers, node_id: node}.items())))
     is_registered = cluster.level_of(METADATA_VERSION) >= CONTROLLER_REGISTRATION_LEVEL
@@ -125,7 +125,7 @@ def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> ClusterTr
     if node_id in cluster.controllers:
         return _controller_observes(cluster, cluster.controllers[node_id])
     node = _require_node({**cluster.brokers, **cluster.registering}, node_id, "a broker or controller")
-    missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled and node.supports else {}
+    missing = unsupported_levels(node, recorded_levels(cluster)) if cluster.enabled and node.supports else {}
     if not missing:
         return ClusterTransition(cluster)
     why = _unsupported_text(node, missing)
@@ -142,7 +142,7 @@ def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> ClusterTr
 
 
 def _controller_observes(cluster: FeatureCluster, node: FeatureNode) -> ClusterTransition:
-    missing = unsupported_levels(node, _recorded_levels(cluster))
+    missing = unsupported_levels(node, recorded_levels(cluster))
     if not missing:
         return ClusterTransition(cluster)
     exited = ClusterEvent(EventType.EXITED, node.id, _replay_error(node, missing))
@@ -193,7 +193,7 @@ def unregister_broker(cluster: FeatureCluster, node_id: int) -> ClusterTransitio
     )
 
 
-def _recorded_levels(cluster: FeatureCluster) -> dict[str, int]:
+def recorded_levels(cluster: FeatureCluster) -> dict[str, int]:
     """Return the levels that are records in the log: all but kraft.version, which belongs to the quorum."""
     return {feature: level for feature, level in cluster.finalized.items() if feature != KRAFT_VERSION}
 
