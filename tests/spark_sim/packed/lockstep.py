@@ -111,12 +111,32 @@ def seen_simulation(group: NamedGroup, simulation: Simulation) -> list[tuple]:
     return found
 
 
+def due_packed(group: NamedGroup, moves: list[tuple[int, PackedAction, Violation | None]]) -> set[tuple[str, str]]:
+    """The protocol's actions of members, except timeouts of rebalances, whose number is limited."""
+    return {
+        (move.verb, "" if move.verb == "lead" else group.names[member])
+        for member, move, _ in moves
+        if move.verb in {*PROTOCOL, "expire"}
+    }
+
+
+def due_simulation(group: NamedGroup, simulation: Simulation) -> set[tuple[str, str]]:
+    """The same; an assigned member that rejoins for the sake of tasks does so spuriously in a packed group."""
+    states = dict(zip(group.names, map(group.encoding.process_states.values.__getitem__, group.states), strict=True))
+    return {
+        (each.verb, "" if each.verb == "lead" else each.member)
+        for each in simulation.enabled_actions()
+        if each.verb != "late" and not (each.verb == "join" and states[each.member].status == ASSIGNED)
+    }
+
+
 def walk(packed: Encoding, random: Random, most: int) -> tuple[int, str]:
     """Take random actions until a failure, the end or ``most`` of them; return how many, and how it ended."""
     group, simulation = begin(packed)
     steps = [str(simulation.scenario), "hold"]
     for made in range(most):
         moves = list(moves_of(group))
+        assert due_packed(group, moves) == due_simulation(group, simulation), " | ".join(steps)
         if not moves:
             return made, "end"
         # An operator as quick as the protocol would be done before anything has happened.

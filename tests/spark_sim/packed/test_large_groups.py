@@ -1,4 +1,4 @@
-"""Groups of 8 to 40 simulated members, with any number of faults, are as the verdict for groups of any size says."""
+"""Groups of 3 to 40 simulated members, with any number of faults, are as the verdict for groups of any size says."""
 
 from functools import cache
 from random import Random
@@ -46,7 +46,7 @@ def large_group(packed, members):
 @pytest.mark.parametrize(("name", "seed"), DRAWS)
 def test_random_actions_are_a_path_of_the_abstract_graph(name, seed):
     random, cover = Random(seed), cover_of(name)
-    group = large_group(cover.encoding, random.randint(8, 40))
+    group = large_group(cover.encoding, random.randint(3, 40))
     simulation = Simulation(Scenario(tuple((each, group.instance(0)) for each in group.names))).begin()
     simulation.play(make_step("hold"))
     for _ in range(ACTIONS):
