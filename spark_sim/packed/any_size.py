@@ -8,18 +8,18 @@ be in it is any multiset of processes of certain kinds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from typing import Final, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.packed._cell import FaultBudget, UpgradeCell
 from streams_assignor.spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
 from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
 from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
-from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
+from streams_assignor.spark_sim.packed.equivalence import BehaviourClass
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
 from streams_assignor.spark_sim.packed.termination import check_rebalances
 from streams_assignor.spark_sim.packed.view import (
@@ -103,29 +103,17 @@ class _Step(NamedTuple):
     """The subscriptions that the process had before and these have not."""
 
 
-@frozen
-class AnySizeClass:
-    """The cells that are one for groups of any size, whatever their members, fault budget and names of versions are."""
-
-    key: Hashable
-    cell: UpgradeCell = field(eq=False)
-    """One of them."""
-
-    @classmethod
-    def of(cls, cell: UpgradeCell) -> AnySizeClass:
-        """Return the class of a cell whose members all start."""
-        members = max(2, len(set(cell.instance_sequences)))
-        of_any_size = evolve(cell, members=members, faults=ANY_NUMBER, may_miss_responses=True)
-        operator = (cell.offline, cell.wait_for_quiescence, cell.deviation)
-        sequences = [tuple(map(cell.instances.index, sequence)) for sequence in of_any_size.instance_sequences]
-        return cls((operator, tuple(sequences), ProtocolTable(cell.instances).behaviour()), of_any_size)
+def any_size_class(cell: UpgradeCell) -> BehaviourClass:
+    """Return the class of a cell whose members all start, whatever their number and the faults are."""
+    members = max(2, len(set(cell.instance_sequences)))
+    return BehaviourClass.of(evolve(cell, members=members, faults=ANY_NUMBER, may_miss_responses=True))
 
 
 class AnySize:
     """The groups of a cell, whatever their size."""
 
     def __init__(self, cell: UpgradeCell) -> None:
-        self.cell: Final = AnySizeClass.of(cell).cell
+        self.cell: Final = any_size_class(cell).cell
         if len({sequence[0] for sequence in cell.instance_sequences}) > 1:
             raise ValueError("expected a group whose members are alike at first")
         self.encoding: Final = Encoding(self.cell)

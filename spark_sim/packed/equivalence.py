@@ -1,19 +1,20 @@
 """Behavioural equivalence of cells: many releases, and many values of upgrade.from, are one to the version protocol.
 
 Of the cells with equal ``equivalence_class`` one is explored. Its result holds for the others, with their release
-names.
+names. The cells of a ``BehaviourClass`` are more: their versions have other names, too, and only counts are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from streams_assignor.upgrade import ConfigException
 
 NOT_STARTED: Final = "refused"
@@ -92,3 +93,24 @@ def equivalence_class(cell: UpgradeCell) -> Hashable:
             cell.may_miss_responses,
         ),
     )
+
+
+@frozen
+class BehaviourClass:
+    """The cells whose states and transitions differ only in the names of releases and versions."""
+
+    key: Hashable
+    cell: UpgradeCell = field(eq=False)
+    """One of them."""
+
+    @classmethod
+    def of(cls, cell: UpgradeCell) -> BehaviourClass:
+        """Return the class of a cell whose members all start."""
+        operator = (cell.offline, cell.wait_for_quiescence, cell.deviation, cell.may_miss_responses)
+        sequences = [tuple(map(cell.instances.index, sequence)) for sequence in cell.instance_sequences]
+        return cls((operator, cell.faults, tuple(sequences), _behaviour(tuple(cell.instances))), cell)
+
+
+@cache
+def _behaviour(instances: tuple[Instance, ...]) -> Hashable:
+    return ProtocolTable(instances).behaviour()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from attrs import evolve, field, frozen
 
@@ -15,6 +16,7 @@ from streams_assignor.spark_sim.packed._concrete_replay import (
 )
 from streams_assignor.spark_sim.packed.bfs import MAX_SECOND_OWNER_SUSPECTS, PackedGraph, bfs
 from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
+from streams_assignor.spark_sim.packed.equivalence import BehaviourClass, all_instances_start
 from streams_assignor.spark_sim.packed.model import LEAD
 from streams_assignor.spark_sim.packed.paths import scenario_to
 from streams_assignor.spark_sim.search.bfs import MAX_STATES
@@ -88,6 +90,23 @@ def explore(cell: UpgradeCell, *, confirm: bool = True, max_states: int = MAX_ST
         graph.complete,
     )
     return evolve(result, counterexamples=tuple(_counterexamples(graph, counted.cycle_state, confirm=confirm)))
+
+
+def explore_once(cell: UpgradeCell) -> ExplorationResult:
+    """Explore a cell, unless a safe one of its class was explored in this process: then both have the same counts.
+
+    The examples of others have names, and tasks are assigned as the release does it, so each of these is explored.
+    """
+    if not all_instances_start(cell):
+        return explore(cell)
+    found = _explored(BehaviourClass.of(cell))
+    shares_result = found.cell == cell or (found.safe and not found.second_owner_suspects)
+    return evolve(found, cell=cell) if shares_result else explore(cell)
+
+
+@cache
+def _explored(class_: BehaviourClass) -> ExplorationResult:
+    return explore(class_.cell)
 
 
 def _not_started(error: ConfigException) -> Counterexample:

@@ -9,7 +9,8 @@ from attrs import evolve
 
 from streams_assignor.spark_sim.model.settle import MAX_REBALANCES
 from streams_assignor.spark_sim.model.violations import SINGLE_OWNER
-from streams_assignor.spark_sim.packed.any_size import AnySizeClass, explore_any_size
+from streams_assignor.spark_sim.packed.any_size import any_size_class, explore_any_size
+from streams_assignor.spark_sim.packed.equivalence import BehaviourClass
 from streams_assignor.spark_sim.packed.explorer import Counterexample, ExplorationResult, explore
 from streams_assignor.spark_sim.search.cell_result import (
     ANY_SIZE,
@@ -39,11 +40,11 @@ def group_size(explored: ExplorationResult) -> str | None:
         return from_(next(fails, cell.members))
     if not explored.complete:
         return None
-    return ANY_SIZE if _is_proven(AnySizeClass.of(cell)) else up_to(cell.members)
+    return ANY_SIZE if _is_proven(any_size_class(cell)) else up_to(cell.members)
 
 
 @cache
-def _is_proven(class_: AnySizeClass) -> bool:
+def _is_proven(class_: BehaviourClass) -> bool:
     return any(explore_any_size(class_.cell, k).safe for k in range(1, MAX_K + 1))
 
 

@@ -18,8 +18,9 @@ from streams_assignor.spark_sim.jobs.code_digest import code_digest as code_dige
 from streams_assignor.spark_sim.jobs.code_digest import digest_of as digest_of
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell
 from streams_assignor.spark_sim.packed.equivalence import all_instances_start
+from streams_assignor.spark_sim.packed.explorer import explore_once
 from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
 from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, SAMPLED, CellResult, UpgradeResult
 from streams_assignor.spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
@@ -122,7 +123,7 @@ class ExhaustiveUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the upgrade."""
-        explored = explore(self.packed_cell)
+        explored = explore_once(self.packed_cell)
         return upgrade_result(explored, group_size(explored))
 
     def scenarios(self) -> Iterator[Scenario]:
@@ -198,7 +199,7 @@ class DeviationUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the deviation; the result of the upgrade contains it under its name."""
-        explored = explore(self.packed_cell)
+        explored = explore_once(self.packed_cell)
         result = upgrade_result(explored, group_size(explored))
         kept = UpgradeResult.of_row(self.cell, result.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})

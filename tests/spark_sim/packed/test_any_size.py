@@ -12,7 +12,7 @@ from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import READABLE_VERSION, REBALANCING_TERMINATES
 from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from streams_assignor.spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
+from streams_assignor.spark_sim.packed.any_size import AnySize, AnySizeResult, any_size_class, explore_any_size
 from streams_assignor.spark_sim.packed.bfs import bfs
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.equivalence import all_instances_start
@@ -277,7 +277,7 @@ ONE_CLASS = cell("2.4.1", "2.5.1", members=2, faults=(0, 0))
 def test_cells_of_one_class_have_one_result(changes, same):
     asked = evolve(ONE_CLASS, **changes)
 
-    assert same == (AnySizeClass.of(asked) == AnySizeClass.of(ONE_CLASS))
+    assert same == (any_size_class(asked) == any_size_class(ONE_CLASS))
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -286,7 +286,7 @@ def test_names_of_versions_do_not_matter(k):
     cells = [cell(origin, "2.0.1", offline=True) for origin in ("0.10.0.1", "1.1.1")]
     found = [explore_any_size(each, k) for each in cells]
 
-    assert 1 == len(set(map(AnySizeClass.of, cells)))
+    assert 1 == len(set(map(any_size_class, cells)))
     assert 1 == len({(each.views, each.parts, each.violation and each.violation.property) for each in found})
 
 

@@ -3,8 +3,9 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.spark_sim.packed import OperatorDeviation, explore
-from streams_assignor.spark_sim.packed.equivalence import equivalence_class
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, explore
+from streams_assignor.spark_sim.packed.equivalence import BehaviourClass, equivalence_class
+from streams_assignor.spark_sim.packed.explorer import explore_once
 from streams_assignor.upgrade.plans import Plan, Upgrade
 from streams_assignor.upgrade.releases import RELEASES
 from tests.spark_sim.packed.cells import cell
@@ -57,3 +58,37 @@ def test_task_assignors_matter_where_tasks_may_get_a_second_owner():
 
 def test_cells_with_a_rejected_configuration_are_equivalent():
     assert equivalence_class(cell("3.4.1", "3.5.1", "3.4")) == equivalence_class(cell("3.5.2", "3.6.1", "3.5"))
+
+
+_WAITS = {"wait_for_quiescence": True, "members": 2}
+_FIXED = (("0.10.0.1", "2.0.1", "0.10.0"), ("0.10.1.1", "2.0.1", "0.10.1"), ("1.1.1", "2.0.1", "1.1"))
+OTHER_VERSIONS = {
+    "safe": [cell(*upgrade, members=2) for upgrade in _FIXED],
+    "back": [cell(*upgrade, deviation=OperatorDeviation.ROLLED_BACK, **_WAITS) for upgrade in _FIXED],
+    "kept": [cell(*upgrade, deviation=OperatorDeviation.NEVER_REMOVED, **_WAITS) for upgrade in _FIXED],
+    "offline": [cell(origin, "2.0.1", offline=True) for origin in ("0.10.0.1", "1.1.1")],
+    "unsafe": [cell("0.10.1.1", "2.0.1", members=2), cell("1.1.1", "2.0.1", members=2)],
+    "suspects": [cell("2.3.1", target, members=2) for target in ("3.2.0", "3.4.0")],
+}
+
+
+@pytest.mark.parametrize("cells", OTHER_VERSIONS.values(), ids=OTHER_VERSIONS)
+def test_cells_of_one_behaviour_are_explored_once_and_have_their_own_results(cells):
+    assert 1 == len({BehaviourClass.of(each) for each in cells})
+    assert list(map(explore, cells)) == list(map(explore_once, cells))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"members": 3},
+        {"faults": FaultBudget(1, 0)},
+        {"wait_for_quiescence": True},
+        {"may_miss_responses": True},
+        {"upgrade": cell("2.0.1", "2.2.2").upgrade},
+    ],
+)
+def test_cells_of_one_behaviour_are_explored_alike(changes):
+    asked = cell("2.0.1", "2.1.1", members=2)
+
+    assert BehaviourClass.of(evolve(asked, **changes)) != BehaviourClass.of(asked)

@@ -104,7 +104,7 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
         raise ZeroDivisionError("too small")
 
     good, _ = compute_unit("one", JOB)
-    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.explore", fail)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.explore_once", fail)
     rows, result = compute_unit("one", JOB)
 
     assert good == rows
@@ -112,7 +112,7 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
     assert SIMULATION_FAILS in {result.property, worker._explore(JOB).property}
 
 
-@pytest.mark.parametrize("place", ["work_units.explore", "worker.run_scenarios"])
+@pytest.mark.parametrize("place", ["work_units.explore_once", "worker.run_scenarios"])
 def test_too_little_memory_is_no_result_of_a_unit(monkeypatch, place):
     """It was stored as a result, which more memory did not replace."""
 
