@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from streams_assignor.codec.errors import require_type
 from streams_assignor.upgrade.application.api_diff import java_name
@@ -205,6 +205,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
                 ", ".join(map(str, paths)), archives, linkage, origin, target, partial(_code, scala=scala)
             )
             mixed = mixed_artifacts(archives)
+            facts = evolve(facts, mixed=mixed.of_other_lines if mixed else "")
             linkage = with_places(linkage, archives.own_contents())
             compiler = refused_by_compilers(
                 linkage,

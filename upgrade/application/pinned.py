@@ -49,6 +49,13 @@ class MixedArtifacts:
         """Whether a reference of Kafka's own fails."""
         return bool(self.problems)
 
+    @property
+    def of_other_lines(self) -> str:
+        """The artifacts of another release line than Kafka Streams; empty if there are none."""
+        lines = {_line(version) for version in self.versions.get(STREAMS, ())}
+        others = ((name, version) for name, of_artifact in self.versions.items() for version in of_artifact)
+        return ", ".join(f"{name} {version}" for name, version in others if lines and _line(version) not in lines)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -111,6 +118,10 @@ def _keepers(archives: Archives) -> Iterable[str]:
     yield from (f"{_MANAGERS[manager.name]} {manager.version}, which names the version" for manager in managers)
     for library in sorted(needing - {*managers}, key=lambda library: (library.name, library.version)):
         yield str(evolve(library, is_own=False))
+
+
+def _line(version: str) -> tuple[int, ...]:
+    return tuple(_numbers(version)[:2])
 
 
 def _numbers(version: str) -> list[int]:

@@ -133,6 +133,8 @@ class CodeFacts:
     """Which parts of the files were not read, with the reason: they may have anything."""
     agents: tuple[str, ...] = ()
     """The Java agents among the files."""
+    mixed: str = ""
+    """The artifacts of Kafka that are of another release line than Kafka Streams; empty if all are of one."""
 
 
 @frozen

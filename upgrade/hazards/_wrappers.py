@@ -6,7 +6,7 @@ The rows of ``wrappers.toml`` are read from their jars and POMs (``python -m tes
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -183,6 +183,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             remedy=f"read its release notes and its POM; known are the lines {lines}",
             source=f"{_TABLE} of this release",
         )
+    yield from _mixed_artifacts(given, target)
     has_binder = any(_BINDER in each.all_libraries for each in applications)
     if has_binder and target.known_number >= _CONSUMED_IS_COPIED_SINCE:
         yield Hazard(
@@ -208,6 +209,26 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
                 remedy=_newer(wrapper.library, target),
                 source=f"POM of {wrapper.library} {wrapper.release}",
             )
+
+
+def _mixed_artifacts(applications: Sequence[Application], target: Release) -> Iterator[Hazard]:
+    """Yield what a build can do: Kafka's artifacts are of several releases. Nothing if the files are those of TO."""
+    code = next((application.code for application in applications if application.code), None)
+    has_target = code is not None and code.libraries.get("kafka-streams") == target.name
+    if code is None or not has_target or code.mixed:
+        mixed = code.mixed if code else ""
+        asked = f"whether anything needs what {mixed} lacks" if mixed else "which the new build has (--app)"
+        yield Hazard(
+            name="mixed-artifacts",
+            about=HazardSubject.CODE,
+            severity=Severity.STOPS,
+            applies_to=f"{mixed or 'artifacts of Kafka that a framework or a serde keeps'} beside Kafka Streams",
+            when=Ask(asked),
+            is_certain=bool(mixed) and has_target,
+            symptom="NoSuchMethodError, NoClassDefFoundError or AbstractMethodError of Kafka's classes",
+            remedy=f"give all artifacts of Kafka the release {target}, in the dependency management of the build",
+            source="issue 1055 of spring-cloud-stream-binder-kafka",
+        )
 
 
 def _newer(library: str, target: Release) -> str:

@@ -11,6 +11,7 @@ from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 
+KAFKAS = {"kafka-clients", "kafka-streams", "kafka-streams-test-utils", "kafka_2.13"}
 KAFKA = "org/apache/kafka/streams/KafkaStreams.class"
 REPORTS = tomllib.loads((Path(__file__).parents[2] / "upgrade/public_reports.toml").read_text(encoding="utf-8"))[
     "report"
@@ -30,15 +31,16 @@ def written(name, calls, interfaces=()):
 def test_a_plan_names_what_broke_an_application(report, tmp_path):
     options = report.get("options", [])
     if "config" in report:
-        (tmp_path / "app.properties").write_text(report["config"])
-        options = [*options, "--config", str(tmp_path / "app.properties")]
+        file = tmp_path / report.get("file", "app.properties")
+        file.write_text(report["config"])
+        options = [*options, "--config", str(file)]
     if "calls" in report:
         entries = {"com/Orders.class": written("com/Orders", report["calls"])}
         if "library" in report:
             library = written("l/L", report["library_calls"], report.get("library_implements", ()))
             entries[f"lib/{report['library']}"] = jar({"l/L.class": library})
-        for artifact in {"kafka-clients", "kafka-streams"} & set(report):
-            of_streams = [report["streams_calls"]] if artifact == "kafka-streams" else []
+        for artifact in KAFKAS & set(report):
+            of_streams = [report["streams_calls"]] if artifact == "kafka-streams" and "streams_calls" in report else []
             entries[f"lib/{artifact}-{report[artifact]}.jar"] = jar({KAFKA: written(KAFKA[:-6], of_streams)})
         (tmp_path / "app.jar").write_bytes(jar(entries))
         options = [*options, "--app", str(tmp_path / "app.jar")]

@@ -117,7 +117,7 @@ def test_a_wrapper_that_links_an_older_kafka_names_the_line_to_take():
     assert "take spring-kafka 4.0 or later, which is built for Kafka 4.1.2" == found.hazard.remedy
     newer = judged(application({"spring-kafka": "4.0.1"}), target="4.3")["spring-kafka-links-older-kafka"]
     assert newer.hazard.remedy.startswith("test it: no line of spring-kafka is known ")
-    assert {} == judged(application({"spring-kafka": "4.0.1"}), target="4.1")
+    assert {} == judged(application({"spring-kafka": "4.0.1", "kafka-streams": "4.1.2"}), target="4.1")
 
 
 def test_the_binder_sets_default_serdes():
@@ -199,4 +199,30 @@ def test_a_line_of_a_wrapper_that_was_not_read_is_a_question(version):
 
 
 def test_a_library_that_wraps_nothing_needs_no_line():
-    assert {} == judged(application({"jackson-core": "99.1"}))
+    assert {} == judged(application({"jackson-core": "99.1", "kafka-streams": "4.3.1"}))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (Application(topology=STORES), "artifacts of Kafka that a framework or a serde keeps"),
+        (
+            application({"kafka-streams": "3.9.2"}),
+            "artifacts of Kafka that a framework or a serde keeps",
+        ),
+        (application({"kafka-streams": "4.3.1"}), None),
+        (
+            application({"kafka-streams": "4.3.1"}, mixed="kafka-clients 4.2.0"),
+            "kafka-clients 4.2.0",
+        ),
+    ],
+)
+def test_artifacts_of_several_releases_are_a_question_that_the_new_build_answers(found, expected):
+    """A broker's artifact stayed at 2.7.0 beside 2.8.0, and the exit status was 0."""
+    row = judged(found).get("mixed-artifacts")
+
+    assert expected == (row and row.hazard.applies_to.removesuffix(" beside Kafka Streams"))
+    assert row is None or (UNKNOWN, expected.startswith("kafka-")) == (
+        row.concern.answer,
+        row.hazard.is_certain_stop_by_files,
+    )
