@@ -106,4 +106,4 @@ class GroupsOverTime:
             )
             if self._upgrades.get(name, (None, now))[0] != sent:
                 self._upgrades[name] = (sent, now)
-        return now - self._upgrades[name][1] if name in self._upgrades else None
+        return round(now - self._upgrades[name][1], 1) if name in self._upgrades else None
