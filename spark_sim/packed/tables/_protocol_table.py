@@ -18,6 +18,7 @@ from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_
 from streams_assignor.probing import (
     BY_NAME,
     AssignmentContent,
+    AssignorError,
     MemberState,
     MemberVersion,
     MemberVersions,
@@ -65,7 +66,7 @@ class ProtocolTable:
     """The version protocol between some instances. A ``Violation`` in place of a number is what a member violates.
 
     All tasks have an owner at the end because a leader assigns all of them or makes somebody rejoin: a member that
-    stays without tasks violates that.
+    stays without tasks violates that. A leader that fails itself (``ASSIGNMENT_ERROR``) leaves them to the next one.
     """
 
     def __init__(self, instances: Sequence[Instance]) -> None:
@@ -201,7 +202,8 @@ class ProtocolTable:
             after, received = member.on_assignment(_encode_answer(kind), completes=kind.completes_version_probing)
         except FatalError as error:
             return Violation.of_fatal_error("", error)
-        if received.rejoin is None and (received.dropped or not kind.assigns_tasks):
+        gets_none = received.dropped or not kind.assigns_tasks
+        if received.rejoin is None and gets_none and kind.error_code != AssignorError.ASSIGNMENT_ERROR:
             return Violation(EVERY_TASK_OWNED, "", "gets no tasks, and does not rejoin")
         leaves = received.rejoin is RejoinMode.LEAVE_AND_JOIN
         return Reaction(

@@ -12,6 +12,7 @@ from streams_assignor.spark_sim.model.violations import (
 from streams_assignor.spark_sim.packed import OperatorDeviation, explore
 from tests.spark_sim.packed.cells import cell
 
+WRONG_VALUE = (Instance.parse("2.6.3"), Instance.parse("simulated-4,upgrade.from=1.1"))
 UNSAFE = {
     "B1 KAFKA-6054": (cell("0.10.0.1", "0.10.1.1"), READABLE_VERSION),
     "B1 unfixed, with the value that it does not know": (cell("0.10.0.1", "1.1.0", "0.10.0"), READABLE_VERSION),
@@ -22,6 +23,10 @@ UNSAFE = {
     "B12 eager and cooperative": (cell("2.3.1", "2.4.1", faults=(1, 1), wait_for_quiescence=True), SINGLE_OWNER),
     "B14 3.4 crashes": (cell("3.4.1", "3.5.1", "3.4"), NO_MEMBER_FAILS),
     "B15 KAFKA-16139": (cell("3.5.2", "3.6.1", "3.5"), NO_MEMBER_FAILS),
+    "B17 the leader sends error code 3 to all": (
+        cell("2.6.3", "simulated-4", members=2, custom_sequences=(WRONG_VALUE, WRONG_VALUE)),
+        NO_MEMBER_FAILS,
+    ),
     "downgrade below version probing": (cell("2.4.1", "1.1.1"), READABLE_VERSION),
     "one forgets upgrade.from": (cell("1.1.1", "2.4.1", "1.1", deviation=OperatorDeviation.MISTAKEN), READABLE_VERSION),
 }
@@ -47,6 +52,7 @@ def test_known_bugs_are_found_and_confirmed_by_replay(name):
     broken = {each.property: each for each in explore(asked).counterexamples}
 
     assert expected in broken
+    assert all(each.confirmed is not False for each in broken.values())
     if broken[expected].example:
         assert broken[expected].confirmed
     else:
