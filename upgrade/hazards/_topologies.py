@@ -23,7 +23,7 @@ MAX_SUBTOPOLOGIES: Final = 2_500
 _WAY_OF_STREAMS_GROUPS: Final = (
     "a streams group keeps its topology, also while it is empty, and a member with another one ends "
     "(InvalidRequestException: Topology updates are not supported yet): stop all members; start them with "
-    "group.protocol=classic and the new topology; stop them; wait until the group is empty (group NAME --wait empty); "
+    "group.protocol=classic and the new topology; stop them; wait until the group is empty (group wait NAME empty); "
     "start them with group.protocol=streams (plan --to-protocol streams --topologies OLD NEW). This keeps the "
     "committed offsets; to delete the group, or another application.id, loses them"
 )

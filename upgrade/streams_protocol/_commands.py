@@ -41,8 +41,8 @@ class Target:
         return self._wait("stable", "--members", str(self.members or "NUMBER"))
 
     def _wait(self, *condition: str) -> str:
-        words = ["--bootstrap-servers", self.servers, *self._config(), "--wait", *condition]
-        return shlex.join(["streams-assignor", "group", self.group, *words])
+        words = [self.group, *condition, "--bootstrap-servers", self.servers, *self._config()]
+        return shlex.join(["streams-assignor", "group", "wait", *words])
 
     def show_offsets(self, tool: str) -> str:
         """Show committed offsets and lags."""

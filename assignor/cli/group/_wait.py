@@ -1,4 +1,4 @@
-"""``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
+"""``group wait NAME``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
 
 A stable group is no proof of a restart, so the number of members has to be known (``groups.RestartTracker``).
 """

@@ -1,4 +1,4 @@
-"""``group NAME --what-if``: the forecast of a step as text and as plain values."""
+"""``group what-if NAME STEP``: the forecast of a step as text and as plain values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_operation(text: str) -> Operation:
     try:
         return parse_operation(text)
     except UpgradeError as error:
-        raise click.BadParameter(str(error), param_hint="--what-if") from error
+        raise click.BadParameter(str(error), param_hint="what-if") from error
 
 
 def read_config(path: Path | None) -> StreamsConfig:

@@ -71,6 +71,13 @@ LOOPBACK: Final = "127.0.0.1"
 _LAST_PORT: Final = 65_535
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
+_WORDS: Final = {
+    "describe": "NAME",
+    "watch": "[NAME]",
+    "wait": "NAME stable|empty|release=RELEASE",
+    "what-if": "NAME STEP",
+}
+"""The words before the name of a group, and their operands; a group of such a name is ``describe NAME``."""
 FLEET_FORMS: Final = ("table", "json", "yaml", "markdown", "html")
 """The forms of ``list --to``."""
 
@@ -83,6 +90,14 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
         except UnicodeEncodeError:
             raise click.BadParameter(f"expected text in UTF-8, got {value!r}") from None
     return values
+
+
+def _hint(_context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Name the word that replaces an option: it is there for one release more."""
+    word = parameter.opts[0].removeprefix("--")
+    if value and sys.stderr.isatty():
+        _note(f"--{word} is now group {word} {_WORDS[word]}")
+    return value
 
 
 class _Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -105,10 +120,13 @@ def _complete_condition(context: click.Context, parameter: click.Parameter, inco
     return [condition for condition in ("stable", "empty", "release=") if condition.startswith(incomplete)]
 
 
-def _complete_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+def _complete_words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete names of groups, if the cluster is known and answers soon."""
     params = context.params
-    words = [] if params.get("words") else ["list", "describe"]
+    given = tuple(params.get("words") or ())
+    if len(given) == 2 and given[0] == "wait":
+        return _complete_condition(context, parameter, incomplete)
+    words = [] if given else ["list", *_WORDS]
     names: Sequence[str] = ()
     with suppress(click.ClickException, ClusterError, MissingExtraError):  # a shell shows no error
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
@@ -120,46 +138,39 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
 
 @click.command(cls=StrictCommand)
 @click.argument(
-    "words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text, shell_complete=_complete_words
+    "words",
+    nargs=-1,
+    metavar="[list | [describe] NAME | watch [NAME] | wait NAME CONDITION | what-if NAME STEP]",
+    callback=_checked_text,
+    shell_complete=_complete_words,
 )
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem.")
-@click.option("--watch", is_flag=True, help="Print changes and problems, until Ctrl-C.")
-@click.option(
-    "--wait",
-    "wanted",
-    metavar="stable|empty|release=RELEASE",
-    shell_complete=_complete_condition,
-    help="Return when the group is there.",
-)
-@click.option(
-    "--what-if",
-    "operation",
-    metavar="STEP",
-    help="Forecast restart, stop or upgrade of WHICH, or add.",
-)
+@click.option("--watch", is_flag=True, hidden=True, callback=_hint)
+@click.option("--wait", "wanted", hidden=True, callback=_hint, shell_complete=_complete_condition)
+@click.option("--what-if", "operation", hidden=True, callback=_hint)
 @click.option("--serve", "address", type=_Address(), metavar="[HOST:]PORT", help="Of list: serve metrics, on loopback.")
 @click.option("--to", "target", metavar="RELEASE", shell_complete=complete_release, help="Of list: plans, worst first.")
 @click.option("--contexts", type=FILE, metavar="FILE", help="Of --to: clusters in TOML, one table each.")
 @click.option("-o", "--output", type=click.Choice([*OUTPUTS, "html"]), help="Form; html with --to.  [default: table]")
-@click.option("--json", "as_json", is_flag=True, help="The same as -o json; lines with --watch.")
+@click.option("--json", "as_json", is_flag=True, help="The same as -o json; lines with watch.")
 @click.option("--all", "everything", is_flag=True, help="All groups, one row each; the same as list.")
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
 @VERBOSE
-@click.option("--lag/--no-lag", "reads_lag", default=None, help="Offsets.  [default: not with --watch, --wait]")
+@click.option("--lag/--no-lag", "reads_lag", default=None, help="Offsets.  [default: not with watch, wait]")
 @click.option("--expect-members", type=click.IntRange(1), metavar="NUMBER", help="With --check: fewer are a problem.")
 @click.option("--max-lag", type=click.IntRange(0), metavar="RECORDS", help="With --check: more is a problem.")
-@click.option("--members", type=click.IntRange(1), metavar="NUMBER", help="Of --wait: so many.")
-@click.option("--since", type=StateFile(), metavar="FILE", help="Of --wait: -o json before a restart.")
-@click.option("--restarted", multiple=True, metavar="WHICH", help="Of --wait: it is back, by host or id.")
+@click.option("--members", type=click.IntRange(1), metavar="NUMBER", help="Of wait: so many.")
+@click.option("--since", type=StateFile(), metavar="FILE", help="Of wait: -o json before a restart.")
+@click.option("--restarted", multiple=True, metavar="WHICH", help="Of wait: it is back, by host or id.")
 @click.option(
     "--session-timeout",
     type=Duration(1, 86_400),
     metavar="DURATION",
     help="session.timeout.ms.  [default: 45s; in forecasts that of --config, else of the release]",
 )
-@click.option("--config", "settings_file", type=FILE, metavar="FILE", help="Of --what-if: the members' settings.")
-@click.option("--state", type=click.Choice(["persistent", "ephemeral"]), help="Of --what-if.  [default: persistent]")
+@click.option("--config", "settings_file", type=FILE, metavar="FILE", help="Of what-if: the members' settings.")
+@click.option("--state", type=click.Choice(["persistent", "ephemeral"]), help="Of what-if.  [default: persistent]")
 @ASSUME
 @click.option(
     "--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s; --serve 30s]"
@@ -168,7 +179,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "--timeout",
     type=Duration(0.1, 7 * 86_400),
     metavar="DURATION",
-    help="Of a lookup (10s), or of --wait (10m).",
+    help="Of a lookup (10s), or of wait (10m).",
 )
 @click.pass_context
 def group(
@@ -201,11 +212,13 @@ def group(
 ) -> None:
     """Inspect a live group of any language: versions, tasks, upgrade status, and findings.
 
-    The first line says how far the group is. The group is only described, so nothing changes. WHICH is an instance:
-    its host, client.id or group.instance.id without thread, several with commas, or all.
+    The first line says how far the group is. The group is only described, so nothing changes. watch prints changes
+    and problems until Ctrl-C, wait returns when the group is stable, empty or release=RELEASE, and what-if forecasts a
+    STEP: restart, stop or upgrade of WHICH, or add. WHICH is an instance: its host, client.id or group.instance.id
+    without thread, several with commas, or all.
 
     Exit status 0 on success; 1 if a group or a broker cannot be described or, with --check, if there is a problem (one
-    that may end by itself after 10 seconds). --wait ends with 124 after the timeout, 3 if metadata does not show the
+    that may end by itself after 10 seconds). wait ends with 124 after the timeout, 3 if metadata does not show the
     release, and 1 if it cannot be met, or it is not known how many members there have to be.
 
     \b
@@ -217,13 +230,13 @@ def group(
       streams-assignor group list --serve 9464                    # for Prometheus
       streams-assignor group list --to 4.3                        # what blocks which group
       streams-assignor group billing -o json > before.json        # then restart pod-1
-      streams-assignor group billing --wait stable --since before.json --restarted pod-1
-      streams-assignor group billing --wait release=2.8 --members 12 --timeout 10m
-      streams-assignor group billing --wait empty && ./deploy     # offline
-      streams-assignor group billing --what-if "restart pod-3"    # rebalances, moved tasks
-      streams-assignor group billing --what-if "upgrade all 4.3"  # the cheapest order
+      streams-assignor group wait billing stable --since before.json --restarted pod-1
+      streams-assignor group wait billing release=2.8 --members 12 --timeout 10m
+      streams-assignor group wait billing empty && ./deploy       # offline
+      streams-assignor group what-if billing "restart pod-3"      # rebalances, moved tasks
+      streams-assignor group what-if billing "upgrade all 4.3"    # the cheapest order
     """  # noqa: D301 - click reads the backspace character
-    name = _group_name(words, everything)
+    name, watch, wanted, operation = _asked(words, everything, watch, wanted, operation)
     form = _output_form(output, as_json)
     assumed = _release(assume, "--assume").release if assume is not None else None
     condition = _condition(wanted, assume) if wanted is not None else None
@@ -238,15 +251,15 @@ def group(
         watch or condition or check or max_lag is not None or name is None or form not in FORECAST_FORMS
     ):
         raise click.UsageError(
-            "expected --what-if with the NAME of one group, without --watch, --wait, --check and --max-lag, and with "
+            "expected what-if NAME STEP, without --watch, --wait, --check and --max-lag, and with "
             f"-o {'|'.join(FORECAST_FORMS)}"
         )
     if (settings_file or state) and not step_asked:
-        raise click.UsageError("expected --config and --state with --what-if")
+        raise click.UsageError("expected --config and --state with what-if")
     for_members = members or since or restarted or (session_timeout and not step_asked)
     if for_members and not (condition and condition.needs_members):
         raise click.UsageError(
-            "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
+            "expected --members, --since, --restarted and --session-timeout with wait NAME stable|release="
         )
     if contexts and not target:
         raise click.UsageError("expected --contexts with --to")
@@ -394,8 +407,8 @@ def _condition(wanted: str, assume: str | None) -> WaitCondition:
         case ("empty", "", ""):
             return EMPTY_CONDITION
         case ("release", "=", name) if name:
-            return release_condition(_release(name, "--wait", assume))
-    raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")
+            return release_condition(_release(name, "wait", assume))
+    raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="wait")
 
 
 def _release(name: str, option: str, assume: str | None = None) -> ResolvedRelease:
@@ -403,6 +416,22 @@ def _release(name: str, option: str, assume: str | None = None) -> ResolvedRelea
         return resolve_release(name, assume)
     except UpgradeError as error:
         raise click.BadParameter(str(error), param_hint=option) from error
+
+
+def _asked(
+    words: Sequence[str], everything: bool, watch: bool, wanted: str | None, operation: str | None
+) -> tuple[str | None, bool, str | None, str | None]:
+    """Return the name of a group (None: all), whether it is watched, and what is waited for, or played."""
+    match (*words,):
+        case ("watch", *names) if len(names) < 2 and not (everything and names):
+            return next(iter(names), None), True, wanted, operation
+        case ("wait", name, condition) if wanted is None and not everything:
+            return name, watch, condition, operation
+        case ("what-if", name, step_asked) if operation is None and not everything:
+            return name, watch, wanted, step_asked
+        case (("wait" | "what-if") as word, *_):
+            raise click.UsageError(f"expected {word} {_WORDS[word]}")
+    return _group_name(words, everything), watch, wanted, operation
 
 
 def _group_name(words: Sequence[str], everything: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""The expectation of a step: the forecast of ``group NAME --what-if``, as a value of the roll."""
+"""The expectation of a step: the forecast of ``group what-if``, as a value of the roll."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def no_online_conversion(names: Sequence[str], protocol: str) -> str:
         f"the assignor {protocol} has put userdata into the {'assignment' if len(names) == 1 else 'assignments'} of "
         f"{join_names(names)}: the group cannot be converted online to group.protocol=consumer (KIP-848), and the "
         "first member that tries ends with GROUP_ID_NOT_FOUND (KAFKA-18134): stop all members, wait until it is empty "
-        "(--wait empty), and start them with that protocol; committed offsets stay"
+        "(group wait NAME empty), and start them with that protocol; committed offsets stay"
     )
 
 

@@ -143,7 +143,7 @@ def test_the_shell_completes_commands(typed, completed):
         (("sweep", "--from", "2.8."), "2.8.2"),
         (("member", "--release", "2.8."), "2.8.2"),
         (("group", "app", "--assume", "3.9."), "3.9.2"),
-        (("group", "app", "--wait", "st"), "stable"),
+        (("group", "wait", "app", "st"), "stable"),
         (("group", "app", "--wait", "release=3.9."), "release=3.9.2"),
         (("group", "app", "-o", "open"), "openmetrics"),
     ],

@@ -265,7 +265,7 @@ def test_watching_prints_changes_until_ctrl_c(run, lookup):
     away = Unreachable("a:1: no answer")
     lookup.answers = (GOOD, GOOD, REBALANCING, away, away, moved, STOP)
 
-    done = run("app", *BROKER, "--watch")
+    done = run("watch", "app", *BROKER)
 
     assert 0 == done.exit_code
     assert [
@@ -281,7 +281,7 @@ def test_watching_prints_changes_until_ctrl_c(run, lookup):
 def test_watching_all_names_the_groups(run, lookup):
     lookup.answers = ([GOOD], [], STOP)
 
-    done = run("--all", *BROKER, "--watch")
+    done = run("watch", *BROKER)
 
     assert ["app: Stable with 2 members", "app: gone"] == [line[10:] for line in done.stdout.splitlines()]
 
@@ -939,6 +939,12 @@ def test_openmetrics_has_a_gauge_for_each_number(run, lookup):
         (("app", "--interval", "0"), "expected 0.1 to 3600 seconds, got '0'"),
         (("list", "app"), "expected either the NAME of a group or --all"),
         (("describe", "app", "other"), "expected either the NAME of a group or --all"),
+        (("wait", "app"), "expected wait NAME stable|empty|release=RELEASE"),
+        (("wait", "app", "empty", "--wait", "stable"), "expected wait NAME stable|empty|release=RELEASE"),
+        (("wait", "app", "ready"), "expected stable, empty or release=RELEASE, got 'ready'"),
+        (("what-if", "app"), "expected what-if NAME STEP"),
+        (("what-if", "app", "restart B", "--all"), "expected what-if NAME STEP"),
+        (("watch", "app", "other"), "expected either the NAME of a group or --all"),
     ],
 )
 def test_wrong_usage_of_waiting_and_output_is_an_error(run, arguments, output):
@@ -949,11 +955,22 @@ def test_wrong_usage_of_waiting_and_output_is_an_error(run, arguments, output):
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"), [(["list"], None), (["describe", "app"], "app"), (["describe", "list"], "list")]
+    ("words", "asked"),
+    [(["list"], None), (["describe", "app"], "app"), (["describe", "list"], "list"), (["describe", "wait"], "wait")],
 )
 def test_list_and_describe_are_accepted(run, lookup, words, asked):
     assert 0 == run(*words, *BROKER).exit_code
     assert [asked] == lookup.last.asked
+
+
+def test_an_option_that_is_a_word_now_names_it_at_a_terminal(run, lookup, monkeypatch):
+    lookup.answers = (group(state="Empty", protocol=""),)
+    said = run("wait", "app", "empty", *BROKER)
+    assert (0, said.output) == (said.exit_code, run("app", "--wait", "empty", *BROKER).output)
+
+    monkeypatch.setattr(command, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True)))
+    hint = "note: --wait is now group wait NAME stable|empty|release=RELEASE\n"
+    assert hint == run("app", "--wait", "empty", *BROKER).stderr
 
 
 def test_bootstrap_servers_may_be_in_the_environment(run, lookup, tmp_path):
@@ -999,7 +1016,7 @@ def test_the_shell_completes_names_of_groups(lookup, monkeypatch, known, typed, 
 def test_the_shell_completes_words_without_a_cluster():
     complete = ShellComplete(command.group, {}, "group", "_GROUP_COMPLETE")
 
-    assert ["list", "describe"] == [each.value for each in complete.get_completions([], "")]
+    assert ["list", "describe", "watch", "wait", "what-if"] == [each.value for each in complete.get_completions([], "")]
 
 
 @pytest.mark.parametrize(("flags", "shown"), [((), False), (("-v",), True), (("-vv",), True)])

@@ -33,7 +33,8 @@ def fixture_run(monkeypatch):
     monkeypatch.setattr(group_lookup, "GroupLookup", Lookup)
 
     def run(*arguments):
-        return CliRunner().invoke(group, ["app", "--bootstrap-servers", "h:1", *map(str, arguments)])
+        words = ["what-if", "app", *arguments[1:]] if arguments[0] == "--what-if" else ["app", *arguments]
+        return CliRunner().invoke(group, [*map(str, words), "--bootstrap-servers", "h:1"])
 
     return run
 
@@ -156,8 +157,8 @@ def test_a_step_that_ends_badly_has_status_1(run):
         (("--what-if", "restart B", "--watch"), "without --watch"),
         (("--what-if", "restart B", "--check"), "without --watch, --wait, --check"),
         (("--what-if", "restart B", "-o", "openmetrics"), "-o table|json|yaml"),
-        (("--state", "ephemeral"), "with --what-if"),
-        (("--session-timeout", "30s"), "--session-timeout with --wait"),
+        (("--state", "ephemeral"), "with what-if"),
+        (("--session-timeout", "30s"), "--session-timeout with wait"),
     ],
 )
 def test_wrong_usage_is_refused(run, arguments, why):

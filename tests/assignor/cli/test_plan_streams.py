@@ -121,7 +121,7 @@ def test_the_runbook_has_boxes_for_requirements_and_commands():
     assert "- [x] every broker is of 4.2 or later" in text
     assert "- [ ] open: the application has no static members, or clients and brokers are of 4.4 or later; " in text
     assert "The live group:\n\n- ok: broker 1: features of 4.3" in text
-    assert "  - run: `streams-assignor group billing --bootstrap-servers h:1 --wait empty`" in text
+    assert "  - run: `streams-assignor group wait billing empty --bootstrap-servers h:1`" in text
     assert "## What survives\n\n- committed offsets: yes: " in text
 
 
@@ -339,7 +339,7 @@ CLASSIC_GROUP = DescribedGroup(
     name="billing", state="Stable", type="classic", protocol_type="consumer", protocol="stream"
 )
 STREAMS_GROUP = DescribedGroup(name="billing", state="Stable", type="streams")
-STOP, WAIT = "stop every member of {}, and wait until the group is empty", "--wait empty"
+STOP, WAIT = "stop every member of {}, and wait until the group is empty", " empty "
 START = "start every member as 4.4.0 with group.protocol={} and the new topology"
 THROUGH_CLASSIC = [STOP, START.format("classic"), STOP, START.format("streams")]
 
