@@ -3,6 +3,9 @@
 The parts are independent: one that fails does not stop the others. What came of each replaces its row in a JSON file.
 With ``--out tests/nightly.json`` and then ``python docs/tables.py`` it is the table of the verification page.
 Nothing is run a second time. Exit status 1 if a part failed.
+
+The large parts have shards, one for the tests of a folder: ``peers:tests/upgrade/roll``. ``--due MINUTES`` runs shards
+that were never run, and then those whose code has most commits since, as long as they fit: any hour spent on it counts.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -43,6 +48,10 @@ class Part:
 
     about: str
     commands: tuple[Command, ...]
+    shards_with: str | None = None
+    """The pattern that a file has that has tests of it, if it is one command of pytest over all tests; else None."""
+    seconds: int = 300
+    """The time that it may take, if it was never run."""
 
 
 def _with_dependencies(resolution: str) -> tuple[Command, ...]:
@@ -65,18 +74,22 @@ PARTS: Final[Mapping[str, Part]] = {
     "examples": Part(
         "the gate's examples, those that are slow, wait for clocks or start Spark",
         ((*_PYTEST, *_COVER, "-m", f"not chance and {_WITHOUT_PEERS}"),),
+        shards_with="",
     ),
     "chance": Part(
         "Hypothesis with a hundred draws, and simulations",
         ((*_PYTEST, "--hypothesis-profile=nightly", "-m", f"chance and {_WITHOUT_PEERS}"),),
+        shards_with="",
     ),
     "peers": Part(
         "Kafka's jars, brokers, Java members, storages of Spark",
         ((*_PYTEST, *_COVER, "-m", f"(broker or java) and not (matrix or {_ALWAYS_LEFT_OUT})"),),
+        shards_with=r"\b(broker|java)\b",
     ),
     "matrix": Part(
         "further releases, brokers, readers, stores and seeds",
         ((*_PYTEST, *_COVER, "-m", f"matrix and not ({_ALWAYS_LEFT_OUT})"),),
+        shards_with=r"\bmatrix\b",
     ),
     "containers": Part(
         "brokers in containers, with TLS and SCRAM, and the image of this project; starts an engine if there is none",
@@ -150,6 +163,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "fuzz": Part(
         "an hour of mutated class files, archives, settings, topologies and journals: read or refused, in bounded work",
         ((sys.executable, "-m", "tests.lab.fuzz.files", "--seconds", "3600"),),
+        seconds=3_700,
     ),
     "lowest": Part("the command lines and tables with the lowest dependencies", _with_dependencies("lowest-direct")),
     "pyodide": Part(
@@ -160,11 +174,86 @@ PARTS: Final[Mapping[str, Part]] = {
 }
 
 
+_LIVE: Final = "tests/lab/integration"
+"""Each of its files takes minutes, and is a shard of its own."""
+_NO_TEST: Final = 5
+"""The exit status of pytest if a shard has no test of its part."""
+_PACKAGES: Final = {"codec": "subscription_codec", "probing": "probing", "upgrade": "upgrade", "spark_sim": "spark_sim"}
+"""The folder of each import package; that of others is ``assignor``."""
+_IMPORT: Final = re.compile(r"^ *(?:from|import) streams_assignor\.(\w+)(?:\.(\w+))?", re.MULTILINE)
+
+
+@cache
+def shards() -> dict[str, list[Path]]:
+    """Return the files of tests by their folder, of at most three levels, from the root."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        place = path.relative_to(ROOT)
+        folder = Path(*place.parent.parts[:3]).as_posix()
+        found.setdefault(place.as_posix() if folder == _LIVE else folder, []).append(place)
+    return found
+
+
+def units() -> dict[str, Part]:
+    """Return what can be run by itself, by its name: shards and parts; coverage is that of whole parts before it."""
+    of_shards = {
+        f"{name}:{shard}": Part(part.about, tuple((*each, *map(str, files)) for each in part.commands))
+        for name, part in PARTS.items()
+        if part.shards_with is not None
+        for shard, files in shards().items()
+        if re.search(part.shards_with, _text(shard))
+    }
+    whole = {name: part for name, part in PARTS.items() if part.shards_with is None and name != "coverage"}
+    return {**of_shards, **whole}
+
+
+@cache
+def _text(shard: str) -> str:
+    return "\n".join((ROOT / path).read_text(encoding="utf-8") for path in shards()[shard])
+
+
+def depends_on(name: str) -> list[str]:
+    """Return the folders whose commits make the result of a unit old: those of its tests, and what they import."""
+    shard = name.partition(":")[2]
+    if not shard:
+        return [*dict.fromkeys([*_PACKAGES.values(), "assignor", "tests"])]
+    folders = {
+        _PACKAGES.get(top, f"assignor/{top}") + f"/{sub}" * (top in _PACKAGES)
+        for top, sub in _IMPORT.findall(_text(shard))
+    }
+    there = (next(filter(lambda each: (ROOT / each).exists(), (folder, f"{folder}.py")), None) for folder in folders)
+    return [shard, *sorted({path for path in there if path})]
+
+
+def due(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return the units that were never run or whose code has changed since, most urgent first, with their seconds."""
+    last = {row["part"]: row for row in rows}
+    found = []
+    for name, unit in units().items():
+        row = last.get(name) or last.get(name.partition(":")[0])
+        commit = row["commit"].partition(",")[0] if row else ""
+        paths = frozenset(depends_on(name))
+        changed = sum(not paths.isdisjoint(touched) for touched in _commits_since(commit)) if commit else sys.maxsize
+        if changed:
+            found.append((-changed, name, row["seconds"] if row and row["part"] == name else unit.seconds))
+    return [(name, seconds) for _, name, seconds in sorted(found)]
+
+
+@cache
+def _commits_since(commit: str) -> list[set[str]]:
+    """Return the files of each commit since one, and their folders."""
+    logged = _git("log", "--format=%x00", "--name-only", f"{commit}..HEAD").split("\0")[1:]
+    return [
+        {each.as_posix() for path in map(Path, files.split()) for each in (path, *path.parents)} for files in logged
+    ]
+
+
 @frozen
 class Result:
     """What came of a part: tests of pytest; commands where a part has no pytest, or where one of the others fails."""
 
     part: str
+    """The name of the unit."""
     commit: str
     date: str
     passed: int
@@ -172,13 +261,16 @@ class Result:
     skipped: Mapping[str, int]
     """How many tests for which reason."""
     seconds: int
+    load: float
+    """Processes that wanted a processor when it began, the average of a minute."""
     failures: Sequence[str] = field(factory=tuple)
 
 
 def run(name: str, environment: Mapping[str, str]) -> Result:
     """Run all commands of a part."""
+    load = round(os.getloadavg()[0], 1)
     started, counts, skipped, failures = time.monotonic(), Counter[str](), Counter[str](), list[str]()
-    for command in PARTS[name].commands:
+    for command in (PARTS.get(name) or units()[name]).commands:
         print(f"nightly {name}: {' '.join(command)}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder, "junit.xml")
@@ -189,10 +281,12 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
             counts[outcome] += 1
             skipped.update([reason] if outcome == "skipped" else ())
             failures.extend([test] if outcome == "failed" else ())
+        if status == _NO_TEST and ":" in name:
+            continue
         if status and not any(outcome == "failed" for outcome, _, _ in found):  # it ended before its tests did
             counts["failed"] += 1
             failures.append(f"status {status}: {_in_words(command)}")
-        elif not status and not _has_pytest(name):
+        elif not status and not found:
             counts["passed"] += 1
     return Result(
         part=name,
@@ -202,6 +296,7 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
         failed=counts["failed"],
         skipped=dict(sorted(skipped.items())),
         seconds=round(time.monotonic() - started),
+        load=load,
         failures=tuple(failures),
     )
 
@@ -213,10 +308,6 @@ def _in_words(command: Command) -> str:
     'python -m coverage report'
     """
     return " ".join("python" if word == sys.executable else word for word in command)
-
-
-def _has_pytest(name: str) -> bool:
-    return any("pytest" in command for command in PARTS[name].commands)
 
 
 def _status(command: Command, environment: Mapping[str, str]) -> int:
@@ -251,10 +342,26 @@ def environment() -> dict[str, str]:
 
 
 def merged(path: Path, results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return the rows of a file with the results in place of those of the same parts, in the order of the parts."""
-    rows = {row["part"]: row for row in (json.loads(path.read_text()) if path.exists() else [])}
-    rows |= {result.part: asdict(result) for result in results}
-    return [rows[part] for part in PARTS if part in rows]
+    """Return the rows of a file with the results in place of those of the same units, in the order of the parts.
+
+    A whole part takes the place of its shards, and the row of a shard that is there no more is left out.
+    """
+    done = {result.part: asdict(result) for result in results}
+    rows = {row["part"]: row for row in _rows(path) if row["part"].partition(":")[0] not in done} | done
+    names = sorted(dict.fromkeys((*PARTS, *units())), key=lambda name: [*PARTS].index(name.partition(":")[0]))
+    return [rows[name] for name in names if name in rows]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def _run_due(minutes: float, out: Path) -> Iterator[Result]:
+    """Run what is due, as long as it fits into the time."""
+    ends = time.monotonic() + 60 * minutes
+    for name, seconds in due(_rows(out)):
+        if time.monotonic() + seconds <= ends:
+            yield run(name, environment())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -264,14 +371,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=f"{__doc__}\nParts:\n{about}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help="all parts without it")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="all parts without it; PART:FOLDER is a shard")
+    parser.add_argument("--due", nargs="?", type=float, const=60.0, metavar="MINUTES", help="what is due (60)")
     parser.add_argument("--out", type=Path, default=ROOT / "nightly.json", help="default: %(default)s")
     chosen = parser.parse_args(arguments)
-    if unknown := [name for name in chosen.parts if name not in PARTS]:
+    if unknown := [name for name in chosen.parts if name not in {*PARTS, *units()}]:
         parser.error(f"expected {', '.join(PARTS)}, received {', '.join(unknown)}")
+    if chosen.due and chosen.parts:
+        parser.error("expected either parts or --due")
+    given = (run(name, environment()) for name in chosen.parts or PARTS)
     results = []
-    for name in chosen.parts or PARTS:
-        results.append(run(name, environment()))
+    for result in _run_due(chosen.due, chosen.out) if chosen.due else given:
+        results.append(result)
         chosen.out.write_text(json.dumps(merged(chosen.out, results), indent=1) + "\n")
     for result in results:
         skips = sum(result.skipped.values())

@@ -1,12 +1,14 @@
 """What the nightly run makes of a command that ends in another way than its tests."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+from attrs import asdict
 
 from tests import nightly
-from tests.nightly import Part
+from tests.nightly import Part, Result
 
 REPORT = """<testsuite><testcase classname="a" name="one"/>
 <testcase classname="a" name="two"><skipped message="no broker"/></testcase>{}</testsuite>"""
@@ -51,3 +53,89 @@ def test_a_command_that_failed_is_named_without_the_folder_of_its_python(monkeyp
 @pytest.mark.parametrize(("status", "counts"), [(0, (1, 0)), (3, (0, 1))])
 def test_a_part_without_pytest_counts_its_commands(monkeypatch, status, counts):
     assert counts == result_of(monkeypatch, status, "", ("coverage", "report"))[:2]
+
+
+@pytest.fixture(name="ledger")
+def fixture_ledger(monkeypatch):
+    """Two parts, one of them with shards, whose code has commits since they ran."""
+    parts = {"large": Part("", (("python", "-m", "pytest"),), shards_with=""), "small": Part("", (("program",),))}
+    commits = {"assignor": 3, "upgrade/roll": 7}
+    monkeypatch.setattr(nightly, "PARTS", parts)
+    monkeypatch.setattr(nightly, "shards", lambda: {"tests/a": [Path("tests/a/test_a.py")], "tests/b": []})
+    monkeypatch.setattr(nightly, "depends_on", lambda name: ["upgrade/roll" if name == "large:tests/a" else "assignor"])
+    monkeypatch.setattr(nightly, "_text", lambda _: "")
+    monkeypatch.setattr(
+        nightly, "_commits_since", lambda _: [{path} for path, number in commits.items() for _ in range(number)]
+    )
+    return commits
+
+
+def row(part, commit="c0ffee", **facts):
+    facts = {"passed": 1, "failed": 0, "skipped": {}, "seconds": 9, "load": 0.1, "failures": (), **facts}
+    return Result(part, commit, "2026-11-30", **facts)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_shard_is_the_part_with_the_files_of_a_folder():
+    assert {
+        "large:tests/a": (("python", "-m", "pytest", "tests/a/test_a.py"),),
+        "large:tests/b": (("python", "-m", "pytest"),),
+        "small": (("program",),),
+    } == {name: unit.commands for name, unit in nightly.units().items()}
+
+
+def test_what_never_ran_is_due_first_and_then_what_has_changed_most(ledger):
+    rows = [asdict(row("large:tests/a", seconds=40)), asdict(row("small"))]
+    assert [("large:tests/b", 300), ("large:tests/a", 40), ("small", 9)] == nightly.due(rows)
+    ledger["assignor"] = 0
+    assert ["large:tests/b", "large:tests/a"] == [name for name, _ in nightly.due(rows)]
+    assert ["large:tests/a"] == [name for name, _ in nightly.due([asdict(row("large")), asdict(row("small"))])]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_what_is_due_runs_as_long_as_it_fits(monkeypatch, tmp_path):
+    out = tmp_path / "rows.json"
+    out.write_text(json.dumps([asdict(row("large:tests/a", seconds=4_000)), asdict(row("small"))]))
+    monkeypatch.setattr(nightly, "run", lambda name, _: row(name, passed=7))
+
+    assert 0 == nightly.main(["--due", "10", "--out", str(out)])
+    assert {"large:tests/a": 1, "large:tests/b": 7, "small": 7} == {
+        each["part"]: each["passed"] for each in json.loads(out.read_text())
+    }
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_whole_part_takes_the_place_of_its_shards(tmp_path):
+    out = tmp_path / "rows.json"
+    out.write_text(json.dumps([asdict(row("large:tests/a")), asdict(row("small")), asdict(row("large:tests/gone"))]))
+
+    assert ["large:tests/a", "large:tests/b", "small"] == parts_of(out, row("large:tests/b"))
+    assert ["large", "small"] == parts_of(out, row("large"))
+
+
+def parts_of(out, *results):
+    return [each["part"] for each in nightly.merged(out, results)]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_shard_without_a_test_of_the_part_has_not_failed(monkeypatch):
+    monkeypatch.setattr(nightly, "_status", lambda *_: 5)
+    found = nightly.run("large:tests/b", {})
+
+    assert (0, 0) == (found.passed, found.failed)
+
+
+def test_a_unit_depends_on_its_tests_and_on_what_they_import():
+    assert {"tests/upgrade/roll", "upgrade/roll"} <= set(nightly.depends_on("examples:tests/upgrade/roll"))
+    assert "assignor" in nightly.depends_on("chaos")
+    assert [] == [
+        path
+        for shard in nightly.shards()
+        for path in nightly.depends_on(f"examples:{shard}")
+        if not (nightly.ROOT / path).exists()
+    ]
+
+
+def test_every_file_of_tests_is_in_one_shard():
+    files = [path for each in nightly.shards().values() for path in each]
+    assert len(files) == len(set(files)) == len(list((nightly.ROOT / "tests").rglob("test_*.py")))
