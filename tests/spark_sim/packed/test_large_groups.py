@@ -7,7 +7,7 @@ import pytest
 
 from streams_assignor.spark_sim.model.scenario import Scenario, make_step
 from streams_assignor.spark_sim.model.simulation import Simulation
-from streams_assignor.spark_sim.packed.any_size import AnySizeClass
+from streams_assignor.spark_sim.packed.any_size import any_size_class
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.paths import NamedGroup
 from streams_assignor.spark_sim.packed.view import CRASHES, REBALANCE_TIMEOUTS, SPURIOUS_JOINS
@@ -35,7 +35,7 @@ DRAWS = [
 @cache
 def cover_of(name):
     asked, k = CELLS[name]
-    return Cover(asked, k, Encoding(AnySizeClass.of(asked).cell))
+    return Cover(asked, k, Encoding(any_size_class(asked).cell))
 
 
 def large_group(packed, members):
