@@ -205,7 +205,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
                 ", ".join(map(str, paths)), archives, linkage, origin, target, partial(_code, scala=scala)
             )
             mixed = mixed_artifacts(archives)
-            facts = evolve(facts, mixed=mixed.of_other_lines if mixed else "")
+            facts = evolve(facts, mixed=mixed.of_others if mixed else "")
             linkage = with_places(linkage, archives.own_contents())
             compiler = refused_by_compilers(
                 linkage,

@@ -50,11 +50,16 @@ class MixedArtifacts:
         return bool(self.problems)
 
     @property
-    def of_other_lines(self) -> str:
-        """The artifacts of another release line than Kafka Streams; empty if there are none."""
-        lines = {_line(version) for version in self.versions.get(STREAMS, ())}
+    def of_others(self) -> str:
+        """The artifacts of another release than Kafka Streams, and kafka-clients of another line; empty: none."""
+        of_streams = self.versions.get(STREAMS, ())
+        lines = {_line(version) for version in of_streams}
         others = ((name, version) for name, of_artifact in self.versions.items() for version in of_artifact)
-        return ", ".join(f"{name} {version}" for name, version in others if lines and _line(version) not in lines)
+        return ", ".join(
+            f"{name} {version}"
+            for name, version in others
+            if of_streams and (_line(version) not in lines if name == CLIENTS else version not in of_streams)
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

@@ -134,7 +134,7 @@ class CodeFacts:
     agents: tuple[str, ...] = ()
     """The Java agents among the files."""
     mixed: str = ""
-    """The artifacts of Kafka that are of another release line than Kafka Streams; empty if all are of one."""
+    """The artifacts of Kafka that are not of the release of Kafka Streams; empty if all fit."""
 
 
 @frozen

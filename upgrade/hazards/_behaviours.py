@@ -26,7 +26,7 @@ def _behaviour(
     source: str,
     before: str = "",
 ) -> Hazard:
-    *backports, release = map(version_number, since.split())
+    *backports, release = map(version_number, since.split(" "))
     return Hazard(
         name=name,
         about=HazardSubject(about),
@@ -59,3 +59,5 @@ def _rows() -> Iterator[Hazard]:
 
 
 BEHAVIOURS: Final = tuple(_rows())
+BESIDE: Final = tuple(_behaviour(name, "", *row) for name, *row in _TABLE["beside"])
+"""Rows for any two releases, which only files that show them bring into a plan."""

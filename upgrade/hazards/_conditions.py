@@ -375,11 +375,13 @@ class Observes(Condition):
     """The pattern of their names."""
     what: str
     """The deciding question if the files show none."""
+    with_agents: bool = True
+    """Whether a Java agent counts, too."""
 
     def look(self, application: Application) -> Concern:
         """Look for agents in settings and archives, and for the libraries."""
-        settings, code = application.settings, application.code
-        shown = [*(settings.agents if settings else ()), *(code.agents if code else ())]
+        sources = (application.settings, application.code) if self.with_agents else ()
+        shown = [agent for source in sources if source for agent in source.agents]
         versions = application.all_libraries.items()
         shown += (f"{name} {version} is there" for name, version in versions if re.fullmatch(self.libraries, name))
         return _yes(*shown) if shown else _unknown(self.what)

@@ -167,6 +167,13 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "replaced threads": Uses("threads-changed", "KafkaStreams#addStreamThread")
     | (Uses("new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler") & Ask("whether it replaces threads")),
     "scala": SCALA,
+    "schema registry": Observes(
+        r"kafka-streams-(?:avro|protobuf|json-schema)-serde|kafka-(?:avro|protobuf|json-schema)-serializer|"
+        r"apicurio-registry-.*serdes?.*|.*avro4k.*serializer.*",
+        "whether serdes use a schema registry",
+        with_agents=False,
+    )
+    | setting("schema.registry.url", prefixes=EVERYWHERE),
     "security.protocol in small letters": Sets(
         "security.protocol", prefixes=EVERYWHERE, fits=_has_small_letters, what="in small letters"
     ),

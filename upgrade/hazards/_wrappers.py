@@ -14,6 +14,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.hazards._application import Application, Setting, version_number
+from streams_assignor.upgrade.hazards._behaviours import BESIDE
 from streams_assignor.upgrade.hazards._conditions import Answer, Ask, HasLibrary, Uses
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, Severity
 from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK, setting
@@ -184,6 +185,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             source=f"{_TABLE} of this release",
         )
     yield from _mixed_artifacts(given, target)
+    yield from (row for row in BESIDE if any(row.when.look(each).answer is Answer.YES for each in given))
     has_binder = any(_BINDER in each.all_libraries for each in applications)
     if has_binder and target.known_number >= _CONSUMED_IS_COPIED_SINCE:
         yield Hazard(

@@ -73,7 +73,7 @@ def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
 
     assert 3 == status
     assert lines[0].startswith("3.9.2 to 4.3.1: safe for the metadata: one rolling bounce, no configuration; ")
-    assert lines[0].endswith("; 1 hazard concerns you, of 28 the files cannot tell")
+    assert lines[0].endswith("; 1 hazard concerns you, of 29 the files cannot tell")
     assert any(line.startswith("cannot be told: ") and "--app decides " in line for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
 

@@ -62,9 +62,10 @@ def test_what_streams_misses_of_an_older_kafka_clients_is_named(mixed):
 def test_releases_that_differ_and_fit_miss_nothing(mixed):
     found = mixed({"kafka-streams-4.4.0": {f"{STREAMS}.class": CALL}, "kafka-clients-4.3.1": {}})
 
-    assert (False, "kafka-clients", "kafka-clients 4.3.1") == (found.is_broken, found.oldest, found.of_other_lines)
-    assert "" == mixed({"kafka-streams-4.3.0": {}, "kafka-clients-4.3.1": {}}).of_other_lines
-    assert "" == mixed({"kafka_2.13-4.2.0": {}, "kafka-clients-4.3.1": {}}).of_other_lines
+    assert (False, "kafka-clients", "kafka-clients 4.3.1") == (found.is_broken, found.oldest, found.of_others)
+    assert "" == mixed({"kafka-streams-4.3.0": {}, "kafka-clients-4.3.1": {}}).of_others
+    assert "kafka_2.13 4.3.0" == mixed({"kafka-streams-4.3.1": {}, "kafka_2.13-4.3.0": {}}).of_others
+    assert "" == mixed({"kafka_2.13-4.2.0": {}, "kafka-clients-4.3.1": {}}).of_others
 
 
 def test_what_an_artifact_misses_of_itself_is_not_looked_at(mixed):

@@ -8,14 +8,14 @@ from streams_assignor.upgrade.application.rocksdb import rocksdb_version
 from streams_assignor.upgrade.hazards._behaviours import BEHAVIOURS
 from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES, release_named
 
-INTERNALS = "org/apache/kafka/streams/processor/internals"
+PACKAGES = ("streams/processor/internals", "clients", "common/requests")
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released and release.number >= (0, 11)]
 METHODS = {row.name: re.findall(r"(\w+)#(\w+)", row.detail) for row in BEHAVIOURS if row.name.startswith("agents-of-")}
 
 
 def forms(release, owner, method):
-    members = code_of(release)[f"{INTERNALS}/{owner}"].members
-    return {descriptor for name, descriptor in members if name == method}
+    classes = (code_of(release).get(f"org/apache/kafka/{package}/{owner}") for package in PACKAGES)
+    return {descriptor for found in classes if found for name, descriptor in found.members if name == method}
 
 
 def test_methods_that_agents_instrument_changed_in_the_releases_of_the_rows_and_in_no_others():
