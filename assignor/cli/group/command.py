@@ -264,9 +264,9 @@ def group(
     if contexts and not target:
         raise click.UsageError("expected --contexts with --to")
     if target and (name or watch or condition or step_asked or check):
-        raise click.UsageError("expected --to with list, without --watch, --wait, --what-if and --check")
+        raise click.UsageError("expected --to with list, and without --check")
     if address and (name or watch or condition or step_asked or check or target or output or as_json):
-        raise click.UsageError("expected --serve with list, without --watch, --wait, --what-if, --check, --to and -o")
+        raise click.UsageError("expected --serve with list, and without --check, --to and -o")
     if form not in (FLEET_FORMS if target else OUTPUTS):
         raise click.UsageError(f"expected -o {'|'.join(FLEET_FORMS if target else OUTPUTS)}, got {form}")
     expected = expected_members(name or "", members, restarted, since, session_timeout)
