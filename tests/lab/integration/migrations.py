@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams_assignor.cli.plan._live_group import migrating_group
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
@@ -61,6 +62,13 @@ class Site:
         }
         settings = [f"{key}={value}" for key, value in {**usual, **SETTINGS, **more}.items()]
         return JavaMember(name, [*counting(self.release), self.application.source, self.application.output, *settings])
+
+    def wider_source(self) -> str:
+        """Create the second topic of a member of the shape "wider", and return the names of both."""
+        names = (self.application.source, f"{self.application.source}-more")
+        admin = AdminClient({"bootstrap.servers": self.cluster.brokers})
+        admin.create_topics([NewTopic(names[1], PARTITIONS, 1)])[names[1]].result(TIMEOUT_SECONDS)
+        return ", ".join(names)
 
     def count(self, records: int) -> None:
         """Send records and wait until they are counted and committed; none may be lost or counted twice."""

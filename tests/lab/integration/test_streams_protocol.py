@@ -23,12 +23,23 @@ from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
-ASSERTED = ("--without", "pattern-subscriptions,named-topologies,warm-ups")
+TOPOLOGY = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [{}])
+      --> KSTREAM-AGGREGATE-0000000001
+    Processor: KSTREAM-AGGREGATE-0000000001 (stores: [store])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+"""
+WIDER = {"shape": "wider"}
+ASSERTED = ("--without", "static-members,broker-downgrade,pattern-subscriptions,named-topologies,warm-ups")
+"""The code, which is not shown, could have them."""
 
 
-def commands(plan: Any, beginning: str) -> list[str]:
-    """The lines of the step whose text begins so."""
-    (found,) = (step["commands"] for step in plan["steps"] if step["do"].startswith(beginning))
+def commands(plan: Any, beginning: str, part: str = "") -> list[str]:
+    """The lines of the step whose text begins so and has the part."""
+    (found,) = (step["commands"] for step in plan["steps"] if step["do"].startswith(beginning) and part in step["do"])
     return list(found)
 
 
@@ -100,6 +111,34 @@ def test_a_group_changes_to_the_streams_protocol_and_back(site: Site) -> None:
         wait_until(lambda: site.standbys() == PARTITIONS)
         for each in commands(plan, "check that the group"):
             site.execute(each)
+
+
+def test_a_streams_group_takes_a_new_topology_through_the_classic_protocol(site: Site, tmp_path: Path) -> None:
+    """The plan's lines are executed as they are printed; a record that is processed again would be counted twice."""
+    texts = {name: tmp_path / f"{name}.txt" for name in ("old", "new")}
+    for path, topics in zip(texts.values(), (site.application.source, site.wider_source()), strict=True):
+        path.write_text(TOPOLOGY.format(topics))
+    with site.members("old", **STREAMS):
+        site.count(100)
+        status, plan = site.plan("streams", *ASSERTED, "--topologies", *map(str, texts.values()))
+        assert (0, "safe") == (status, plan["verdict"])
+        site.execute(*commands(plan, "set the group configurations"))
+    first, second = (step["commands"] for step in plan["steps"] if step["do"].startswith("stop every member"))
+    for each in first:
+        site.execute(each)
+    assert "Topology updates are not supported yet" in site.failure("early", **STREAMS, **WIDER)
+    with site.members("between", **WIDER):
+        for each in commands(plan, "start every member as", "group.protocol=classic"):
+            site.execute(each)
+    for each in second:
+        site.execute(each)
+
+    assert {site.sent} == set(site.committed())
+    with site.members("new", **STREAMS, **WIDER):
+        for each in commands(plan, "check that the group"):
+            site.execute(each)
+        wait_until(lambda: site.standbys() == PARTITIONS)
+    print(f"{site.release}: {site.sent * PARTITIONS} records, each counted once")
 
 
 @pytest.mark.parametrize("release", with_matrix(RELEASES, [NEWEST], "the same with an older release"))

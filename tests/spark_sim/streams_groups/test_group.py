@@ -113,3 +113,14 @@ def test_a_member_whose_epoch_is_wrong_is_fenced(case):
 
     assert member is None or (2, 1) == (member.epoch, member.previous_epoch)
     assert expected == heartbeat(world.group, HeartbeatRequest(member_id, epoch, owned=owned), world.config)[1].error
+
+
+def test_a_member_whose_topology_is_older_than_that_of_the_group_is_told_so():
+    world, stale = initial_world(parse_scenario(LINE)), []
+    group = world.group
+    for member_id, topology_epoch in (("A#1", 1), ("B#1", 0)):
+        records, response = heartbeat(group, HeartbeatRequest(member_id, 0, "P", topology_epoch), world.config)
+        group = group.replay(records)
+        stale.append(response.stale_topology)
+
+    assert [False, True] == stale

@@ -1,7 +1,9 @@
 """One step of a member's reconciliation where it changes the role of a task (KAFKA-20665), and where it cannot yet."""
 
+import pytest
+
 from streams_assignor.codec import TaskId
-from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, StreamsGroup
+from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
 from streams_assignor.spark_sim.streams_groups._rules import rules_of
 from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
@@ -47,6 +49,7 @@ CASES = [
     ),
     ("active to warm-up", ACTIVE, ACTIVE, WARM_UP, NOBODY, *["UNREVOKED nothing - 0_0"] * 2),
     ("a task of the other member", NO_TASKS, None, STANDBY, ("P", WARM_UP), *["UNRELEASED nothing - nothing"] * 2),
+    ("an active task beside a replica", NO_TASKS, None, ACTIVE, ("P", STANDBY), *["UNRELEASED nothing - nothing"] * 2),
     ("a task of another process", NO_TASKS, None, STANDBY, ("Q", WARM_UP), *["STABLE standby 0_0 - nothing"] * 2),
 ]
 
@@ -60,8 +63,23 @@ def test_since_4_4_a_member_changes_the_role_of_a_task_that_it_has(case):
     assert expected == [text(stepped(group, member, target, reports, release)) for release in ("4.3.1", "4.4.0")]
 
 
-def stepped(group, member, target, reports, release):
-    return reconcile(group, member, target, 2, reports, changes_roles=rules_of(release).changes_roles)
+@pytest.mark.parametrize("release", ["4.3.1", "4.4.0"])
+def test_a_member_that_has_revoked_is_in_the_next_epoch_also_if_it_has_to_revoke_more(release):
+    both = tasks("01")
+    member = CoordinatorMember("A", "P", 0, 1, 1, CoordinatorMemberState.UNREVOKED_TASKS, tasks("1"), ACTIVE)
+    group = StreamsGroup(members={"A": member})
+
+    assert member == stepped(group, member, NO_TASKS, both, release)
+    assert ("UNREVOKED nothing - 0_1", 2) == seen(stepped(group, member, NO_TASKS, tasks("1"), release, epoch=5))
+    assert ("STABLE nothing - nothing", 5) == seen(stepped(group, member, NO_TASKS, NO_TASKS, release, epoch=5))
+
+
+def seen(member):
+    return text(member), member.epoch
+
+
+def stepped(group, member, target, reports, release, epoch=2):
+    return reconcile(group, member, target, epoch, reports, changes_roles=rules_of(release).changes_roles)
 
 
 def text(member):

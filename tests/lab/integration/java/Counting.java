@@ -1,14 +1,21 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Properties;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
+import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.Stores;
 
 /**
@@ -16,8 +23,9 @@ import org.apache.kafka.streams.state.Stores;
  *
  * <p>The setting "shape" says how: stateful (SOURCE -> "store" -> OUTPUT), repartition (SOURCE -> a repartition topic ->
  * "store" -> OUTPUT), pattern (as stateful, with SOURCE as a pattern), wider (as stateful, and it reads SOURCE-more too),
- * persistent (as stateful, and the store is on disk, so that the process id is too) or stateless (SOURCE -> OUTPUT, a
- * one for each record). `Instance` says what it prints.
+ * persistent (as stateful, and the store is on disk, so that the process id is too), held (as stateful, but no task is
+ * created before the file of the setting "until" is there; it prints "creates" for each of them) or stateless (SOURCE ->
+ * OUTPUT, a one for each record). `Instance` says what else it prints.
  */
 public final class Counting {
     private Counting() {
@@ -50,9 +58,42 @@ public final class Counting {
                 .groupByKey()
                 .count(Materialized.as(shape.equals("persistent")
                     ? Stores.persistentKeyValueStore("store")
-                    : Stores.inMemoryKeyValueStore("store")))
+                    : shape.equals("held")
+                        ? new Held(Paths.get(settings.getProperty("until")))
+                        : Stores.inMemoryKeyValueStore("store")))
                 .toStream();
         counts.to(arguments[1], Produced.with(Serdes.String(), Serdes.Long()));
         return builder.build();
+    }
+
+    /** A store in memory that a thread of Kafka Streams makes only when a file is there. */
+    private static final class Held implements KeyValueBytesStoreSupplier {
+        private final KeyValueBytesStoreSupplier made = Stores.inMemoryKeyValueStore("store");
+        private final Path until;
+
+        Held(Path until) {
+            this.until = until;
+        }
+
+        @Override
+        public KeyValueStore<Bytes, byte[]> get() {
+            if (Thread.currentThread().getName().contains("-StreamThread-")) {
+                System.out.println("creates");
+                while (!Files.exists(until)) {
+                    LockSupport.parkNanos(50_000_000);
+                }
+            }
+            return made.get();
+        }
+
+        @Override
+        public String name() {
+            return made.name();
+        }
+
+        @Override
+        public String metricsScope() {
+            return made.metricsScope();
+        }
     }
 }
