@@ -1,6 +1,10 @@
-"""Exploration against Stateright and SPIN: the same cell, the same properties, equal counts, one core each.
+"""Exploration against Stateright and SPIN: the same cells, the same properties, equal counts, one core each.
 
     python tests/lab/bench/bench_explore.py [ROUNDS]
+
+The first cell fails (KAFKA-8649). The second one is safe: there ``any size`` is the search of views, which answers for
+all numbers of members and any number of faults. The last column says how many times its seconds a search takes that
+answers for one number. Stateright checks two of the six properties of ours.
 
 The models are in ``peers/``; Stateright needs cargo, SPIN needs spin and gcc (what is not there is left out). A line is
 the median of ROUNDS (default 5) alternating rounds. Seconds are those of the CPU, user and system, as the machine may
@@ -26,6 +30,7 @@ from math import factorial, prod
 from pathlib import Path
 
 from streams_assignor.spark_sim.packed import FaultBudget, UpgradeCell
+from streams_assignor.spark_sim.packed.any_size import explore_any_size
 from streams_assignor.spark_sim.packed.bfs import bfs
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.search.model import LABEL_UNIT
@@ -33,16 +38,20 @@ from streams_assignor.upgrade.plans import Plan, Upgrade
 from streams_assignor.upgrade.releases import release_named
 
 PEERS = Path(__file__).parent / "peers"
-UPGRADE = Upgrade(release_named("2.0.1"), release_named("2.1.1"), Plan.ONE_BOUNCE)
-SIZES = [(2, 1, 1), (3, 0, 0), (3, 1, 1), (4, 0, 0), (4, 1, 1), (5, 0, 0)]
+FAILS, SAFE = (Upgrade(release_named("2.0.1"), release_named(to), Plan.ONE_BOUNCE) for to in ("2.1.1", "2.3.1"))
+SIZES = {
+    FAILS: [(2, 1, 1), (3, 0, 0), (3, 1, 1), (4, 0, 0), (4, 1, 1), (5, 0, 0)],
+    SAFE: [(3, 0, 0), (4, 0, 0), (5, 0, 0), (6, 0, 0), (3, 1, 1), (4, 1, 1)],
+}
+FEATURES = {FAILS: (), SAFE: ("--features", "fixed")}
 MOST_NAMED = 1_000_000
 CANONICAL, NAMED = "up to names", "names"
 
 
-def cell_of(size):
+def cell_of(upgrade, size):
     """The cell of a number of members, crashes and late members."""
     members, crashes, rebalance_timeouts = size
-    return UpgradeCell(UPGRADE, members, FaultBudget(crashes, rebalance_timeouts))
+    return UpgradeCell(upgrade, members, FaultBudget(crashes, rebalance_timeouts))
 
 
 def named(graph):
@@ -54,9 +63,16 @@ def named(graph):
     return sum(multiplicities), sum(each * move for each, move in zip(multiplicities, moves, strict=True))
 
 
-def explored(size):
+def of_any_size(upgrade):
+    """Views, parts and CPU seconds of the search for groups of any size."""
+    begun = time.process_time()
+    found = explore_any_size(UpgradeCell(upgrade), 1)
+    assert found.safe
+    return found.views, found.parts, time.process_time() - begun
+
+
+def explored(cell):
     """States, transitions and CPU seconds of our own search."""
-    cell = cell_of(size)
     begun = time.process_time()
     graph = bfs(Encoding(cell))
     return graph.state_count, graph.transition_count, time.process_time() - begun
@@ -70,10 +86,11 @@ def timed(*command, cwd=None):
     return printed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def built_stateright():
-    """Build the Cargo project; return its program."""
+def built_stateright(upgrade):
+    """Build the Cargo project for an upgrade; return its program, which another build replaces."""
     folder = PEERS / "stateright"
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked"], check=True, cwd=folder)
+    command = ["cargo", "build", "--quiet", "--release", "--locked", *FEATURES[upgrade]]
+    subprocess.run(command, check=True, cwd=folder)
     return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target")) / "release" / "bounces"
 
 
@@ -102,27 +119,40 @@ def spin(here, size):
     return stored - 2, transitions - size[0] - 1, took
 
 
-def contestants(size, program, folder):
+def contestants(upgrade, size, program, folder):
     """Yield the name, the kind of counts and the run of each."""
-    yield "plain Python", CANONICAL, lambda: explored(size)
+    yield "plain Python", CANONICAL, lambda: explored(cell_of(upgrade, size))
     if program:
         yield "Stateright, breadth first", CANONICAL, lambda: stateright(program, "canonical", size)
         yield "Stateright, symmetry", CANONICAL, lambda: stateright(program, "symmetry", size)
         yield "Stateright, breadth first", NAMED, lambda: stateright(program, "raw", size)
-    if shutil.which("spin") and shutil.which("gcc"):
+    if upgrade == FAILS and shutil.which("spin") and shutil.which("gcc"):
         here = built_spin(folder, size)
         yield "SPIN", NAMED, lambda: spin(here, size)
 
 
-def main(rounds=5):
-    program = built_stateright() if shutil.which("cargo") else None
-    print(f"{rounds} rounds; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the beginning")
-    print(f"{'members, crashes, late':<25}{'':<27}{'':<13}{'states':>10}{'transitions':>13}{'CPU s':>9}{'M/s':>8}")
+def print_line(what, name, kind, counts, seconds, reference):
+    """Print a line; ``reference`` is the time of the search for any size, if there is one."""
+    states, transitions = counts
+    times = f"{seconds / reference:>9.2f}" if reference else ""
+    counted = f"{states:>10,}{transitions:>13,}{seconds:>9.3f}{transitions / seconds / 1e6:>8.2f}"
+    print(f"{what:<25}{name:<27}{kind:<13}{counted}{times}", flush=True)
+
+
+def compare(upgrade, rounds):
+    """Run all searches of a cell, and print their medians."""
+    program = built_stateright(upgrade) if shutil.which("cargo") else None
+    print(f"{upgrade.origin.name} to {upgrade.target.name}")
+    reference = None
+    if upgrade == SAFE:
+        runs = [of_any_size(upgrade) for _ in range(rounds)]
+        reference = statistics.median(seconds for *_, seconds in runs)
+        print_line("any, any, any", "plain Python", "any size", runs[0][:2], reference, reference)
     with tempfile.TemporaryDirectory() as folder:
-        for size in SIZES:
-            graph = bfs(Encoding(cell_of(size)))
+        for size in SIZES[upgrade]:
+            graph = bfs(Encoding(cell_of(upgrade, size)))
             counts = {CANONICAL: (graph.state_count, graph.transition_count), NAMED: named(graph)}
-            runs = [each for each in contestants(size, program, folder) if counts[each[1]][0] <= MOST_NAMED]
+            runs = [each for each in contestants(upgrade, size, program, folder) if counts[each[1]][0] <= MOST_NAMED]
             took = {each[:2]: [] for each in runs}
             for _ in range(rounds):
                 for name, kind, run in runs:
@@ -130,10 +160,16 @@ def main(rounds=5):
                     assert (states, transitions) == counts[kind], f"{name}: {states}, {transitions}, not {counts[kind]}"
                     took[name, kind].append(seconds)
             for (name, kind), all_seconds in took.items():
-                seconds, (states, transitions) = statistics.median(all_seconds), counts[kind]
-                rate = transitions / seconds / 1e6
-                what = f"{', '.join(map(str, size)):<25}{name:<27}{kind:<13}"
-                print(f"{what}{states:>10,}{transitions:>13,}{seconds:>9.3f}{rate:>8.2f}", flush=True)
+                seconds = statistics.median(all_seconds)
+                print_line(", ".join(map(str, size)), name, kind, counts[kind], seconds, reference)
+
+
+def main(rounds=5):
+    print(f"{rounds} rounds; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the beginning")
+    columns = f"{'states':>10}{'transitions':>13}{'CPU s':>9}{'M/s':>8}{'times':>9}"
+    print(f"{'members, crashes, late':<25}{'':<27}{'':<13}{columns}")
+    for upgrade in SIZES:
+        compare(upgrade, rounds)
     print(f"load {os.getloadavg()[0]:.0f} at the end")
 
 

@@ -104,6 +104,7 @@ fn main() {
         "3" => Bounces::<3> { how, crashes, lates }.explored(),
         "4" => Bounces::<4> { how, crashes, lates }.explored(),
         "5" => Bounces::<5> { how, crashes, lates }.explored(),
-        other => panic!("expected 2 to 5 members, not {other}"),
+        "6" => Bounces::<6> { how, crashes, lates }.explored(),
+        other => panic!("expected 2 to 6 members, not {other}"),
     }
 }

@@ -1,4 +1,7 @@
-//! The version rules of one cell, 2.0.1 to 2.1.1: what is said, heard and made of it (rules G2, versions 3 and 4).
+//! The version rules of one cell, 2.0.1 to 2.1.1: what is said, heard and made of it (rules G2, versions 3 and 4). With
+//! the feature `fixed` it is 2.0.1 to 2.3.1, whose leader asks old members nothing that they do not know (KAFKA-8649).
+
+const FIXED: bool = cfg!(feature = "fixed");
 
 /// What a member knows of versions; `Overshot` was told a version that it does not have, and dies of its next
 /// subscription (KAFKA-8649).
@@ -45,6 +48,8 @@ pub fn answer(newer: bool, heard: u8, of: u8, itself: bool) -> Word {
     }
     if heard == HEARS_NEW {
         Word::FourOfFour
+    } else if FIXED && heard & HEARS_OLD != 0 {
+        Word::ThreeOfThree
     } else if itself && heard & HEARS_OLD == 0 {
         Word::LastRebalance
     } else {
@@ -56,9 +61,9 @@ pub fn answer(newer: bool, heard: u8, of: u8, itself: bool) -> Word {
 pub fn reaction(version: Version, word: Word) -> (Version, bool) {
     match (version, word) {
         (Version::Old, Word::ThreeOfFour) => (Version::Overshot, false),
-        (Version::New, Word::Probed) => (Version::Lowered, true),
+        (Version::New, Word::Probed | Word::ThreeOfThree) => (Version::Lowered, true),
         (Version::New, Word::ThreeOfFour | Word::LastRebalance) => (Version::New, true),
-        (Version::Lowered, Word::ThreeOfFour | Word::LastRebalance) => (Version::New, false),
+        (Version::Lowered, Word::ThreeOfFour | Word::LastRebalance) => (Version::New, FIXED),
         _ => (version, false),
     }
 }
