@@ -10,12 +10,6 @@ from attrs import frozen
 from streams_assignor.codec import TaskId
 from streams_assignor.groups import record_size
 from streams_assignor.groups._messages import upgrade_text
-from streams_assignor.groups._release_detection import (
-    KAFKA_RELEASES,
-    first_streams_release,
-    newer_release_like,
-    streams_protocol_releases,
-)
 from streams_assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
 from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
 from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
@@ -33,6 +27,12 @@ from streams_assignor.groups.member import InspectedMember, decode_members
 from streams_assignor.groups.standbys import StandbyKind, classify_standbys
 from streams_assignor.groups.upgrade_status import UpgradeStatus
 from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.upgrade.release_detection import (
+    KAFKA_RELEASES,
+    first_streams_release,
+    newer_release_like,
+    streams_protocol_releases,
+)
 from streams_assignor.upgrade.releases import Release
 
 _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)

@@ -14,11 +14,11 @@ from attrs import field, frozen
 
 from streams_assignor.formats.text import count, format_seconds, join_names
 from streams_assignor.groups._group import InspectedGroup
-from streams_assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
 from streams_assignor.groups.broker_assigned.reconciliation import blocking_members
 from streams_assignor.groups.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.groups.upgrade_status import Stage
+from streams_assignor.upgrade.release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
 from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS
 
@@ -82,7 +82,9 @@ def group_progress(
     arrived = {
         member.name: member
         for member in versions
-        if (_may_run(member, release) if release else _generation_of_code(member) == newest)
+        if (
+            member.subscription.candidate_releases.can_be(release) if release else _generation_of_code(member) == newest
+        )
     }
     times = [member.assignment.next_rebalance_ms for member in group.members if member.assignment.next_rebalance_ms]
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
@@ -114,10 +116,7 @@ def _generation_of_code(member: InspectedMember) -> tuple[int, int]:
 
 
 def _may_run(member: InspectedMember, release: Release) -> bool:
-    """Whether a member may run a release: one that the table lacks behaves like one that it has."""
-    return any(
-        candidate.behaviour == release.behaviour for candidate in member.subscription.candidate_releases.releases
-    )
+    return member.subscription.candidate_releases.can_be(release)
 
 
 def _releases_text(members: Iterable[InspectedMember]) -> str:
@@ -155,7 +154,7 @@ def upgrade_from_note(group: InspectedGroup, release: Release) -> str:
 
     Most values change no byte. So a group that is on its release may have a second rolling bounce before it.
     """
-    if pinned := [member.label for member in group.members if member.subscription.candidate_releases.certainly_pinned]:
+    if pinned := [member.label for member in group.members if member.subscription.candidate_releases.is_pinned]:
         return (
             f"upgrade.from is still set for {join_names(pinned, limit=_SHOWN_NAMES)}: a bounce without it has to follow"
         )

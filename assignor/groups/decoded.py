@@ -37,11 +37,11 @@ from streams_assignor.codec.consumer_protocol import (
     decode_consumer_subscription,
     flatten_by_topic,
 )
-from streams_assignor.groups._release_detection import CandidateReleases, find_candidates
 from streams_assignor.groups.broker_assigned import Assigned, BrokerAssignment
 from streams_assignor.groups.member_names import UUID_TEXT
 from streams_assignor.protocol.member import hosts_of
 from streams_assignor.upgrade.cluster.features.carried_levels import NO_LEVELS, Levels, decode_levels
+from streams_assignor.upgrade.release_detection import CandidateReleases, find_candidates
 from streams_assignor.upgrade.releases import NEWEST, Release
 
 NO_CANDIDATES: Final = CandidateReleases()

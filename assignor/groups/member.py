@@ -70,7 +70,7 @@ class InspectedMember:
         if self.subscription.owned_partitions:
             return "cooperative"
         candidates = self.subscription.candidate_releases
-        if self.subscription.consumer_protocol_version == 0 or candidates.certainly_pinned:
+        if self.subscription.consumer_protocol_version == 0 or candidates.is_pinned:
             return "eager"
         return candidates.rebalance_protocol or UNKNOWN_PROTOCOL
 

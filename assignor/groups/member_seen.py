@@ -9,14 +9,12 @@ from streams_assignor.upgrade.roll.group_observation import MemberSeen
 def member_seen(member: InspectedMember, instance: str) -> MemberSeen:
     """Return what metadata and assignment of a member show; ``instance`` is the one of the plan that it belongs to."""
     sent, got = member.subscription, member.assignment
-    candidates = sent.candidate_releases
     return MemberSeen(
         member_id=member.described.member_id,
         instance=instance,
         process=str(sent.process_id or ""),
         label=member.label,
-        unpinned=candidates.unpinned,
-        pinned=candidates.pinned,
+        candidates=sent.candidate_releases,
         used_version=sent.used_version,
         supported_version=sent.supported_version,
         protocol=member.rebalance_protocol,

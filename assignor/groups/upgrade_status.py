@@ -65,7 +65,7 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
         common=common,
         waiting_for=tuple(member.name for member in lowest),
         waiting_labels=tuple(member.label for member in lowest),
-        pinned=all(member.subscription.candidate_releases.certainly_pinned for member in old),
+        pinned=all(member.subscription.candidate_releases.is_pinned for member in old),
         unreadable=len(members) - len(readable),
     )
 

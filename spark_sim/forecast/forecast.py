@@ -14,7 +14,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from streams_assignor.codec import TaskId
-from streams_assignor.groups._release_detection import format_ranges
 from streams_assignor.spark_sim.forecast.assumptions import (
     EITHER_PROTOCOL,
     SEVERAL_AT_A_TIME,
@@ -34,6 +33,7 @@ from streams_assignor.spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.model.settle import is_warming_up
 from streams_assignor.upgrade.release_behaviour import RebalanceProtocol
+from streams_assignor.upgrade.release_detection import format_ranges
 from streams_assignor.upgrade.releases import Release
 
 

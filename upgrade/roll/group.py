@@ -203,15 +203,15 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
     release, shown = _release(wanted.release), member.releases
     if member.problem:
         return DeviationKind.OTHER_RELEASE, member.problem
-    if not member.can_be(release):
-        is_old = member.can_be(_release(old.release))
+    if not member.candidates.can_be(release):
+        is_old = member.candidates.can_be(_release(old.release))
         kind = DeviationKind.OLD_RELEASE if is_old else DeviationKind.OTHER_RELEASE
         return kind, f"it runs {shown}"
     pinned = release.pinned_version(wanted.upgrade_from)
     if pinned is not None and member.used_version != pinned:
-        kind = DeviationKind.WRONG_VALUE if member.is_pinned else DeviationKind.MISSING_UPGRADE_FROM
+        kind = DeviationKind.WRONG_VALUE if member.candidates.is_pinned else DeviationKind.MISSING_UPGRADE_FROM
         return kind, f"it sends version {member.used_version} instead of {pinned}"
-    if pinned is None and not member.can_be_unpinned(release):
+    if pinned is None and not member.candidates.can_be_unpinned(release):
         kind = DeviationKind.WRONG_VALUE if wanted.upgrade_from else DeviationKind.VALUE_REMAINS
         return kind, f"it sends version {member.used_version}, as with upgrade.from"
     if member.protocol == "cooperative" and release.rebalance_protocol(wanted.upgrade_from) == "eager":
@@ -222,9 +222,9 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
 def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran: str) -> Iterator[str]:
     """Say what the metadata of a member does not show, of which a release ran when the roll began or turned."""
     release, before = _release(wanted.release), _release(ran)
-    if release != before and member.can_be(before) and not member.is_pinned:
+    if release != before and member.candidates.can_be(before) and not member.candidates.is_pinned:
         yield f"its metadata does not tell {release} from {before}"
-    elif any(other.line != release.line for other in member.unpinned or member.pinned):
+    elif any(other.line != release.line for other in member.candidates.unpinned or member.candidates.pinned):
         yield f"its metadata shows {member.releases}"
     if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
         yield "its metadata does not show upgrade.from"
@@ -280,7 +280,7 @@ def _is_as_planned(state: RollState, name: str, member: MemberSeen) -> bool:
     if state.is_going_back and name in state.remaining:
         configs |= {config for each in state.plan.rounds for config in (each.before, each.config)}
     is_suspect = state.is_going_back and name in state.suspects
-    return is_suspect or any(member.can_be(_release(config.release)) for config in configs)
+    return is_suspect or any(member.candidates.can_be(_release(config.release)) for config in configs)
 
 
 def _takes_away(state: RollState, seen: GroupObservation, instance: str, verb: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.release_detection import CandidateReleases
 
 STABLE: Final = "Stable"
 REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
@@ -30,10 +30,8 @@ class MemberSeen:
     process: str = ""
     """The process id; empty: it is not shown."""
     label: str = ""
-    unpinned: tuple[Release, ...] = ()
-    """The releases that can have sent its metadata without ``upgrade.from``."""
-    pinned: tuple[Release, ...] = ()
-    """Those that can only with it."""
+    candidates: CandidateReleases = field(factory=CandidateReleases)
+    """The releases that can have sent its metadata."""
     used_version: int | None = None
     supported_version: int | None = None
     protocol: str = "unknown"
@@ -48,31 +46,14 @@ class MemberSeen:
     problem: str = ""
     """Why its metadata cannot be read."""
 
-    def can_be(self, release: Release) -> bool:
-        """Whether it can run a release, or one that behaves like it."""
-        return self.can_be_unpinned(release) or _is_like(release, self.pinned)
-
-    def can_be_unpinned(self, release: Release) -> bool:
-        """Whether it can run a release without an ``upgrade.from`` that lowers its version."""
-        return _is_like(release, self.unpinned)
-
     @property
     def releases(self) -> str:
         """The releases that it can run, the first and the last."""
-        candidates = self.unpinned or self.pinned
+        candidates = self.candidates.unpinned or self.candidates.pinned
         if not candidates:
             return "no known release"
         names = list(dict.fromkeys([candidates[0].name, candidates[-1].name]))
-        return f"{' to '.join(names)}{'' if self.unpinned else ' with upgrade.from'}"
-
-    @property
-    def is_pinned(self) -> bool:
-        """Whether it certainly has ``upgrade.from``."""
-        return bool(self.pinned) and not self.unpinned
-
-
-def _is_like(release: Release, candidates: tuple[Release, ...]) -> bool:
-    return any(candidate.behaviour == release.behaviour for candidate in candidates)
+        return f"{' to '.join(names)}{'' if self.candidates.unpinned else ' with upgrade.from'}"
 
 
 @frozen(kw_only=True)

@@ -84,8 +84,8 @@ def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
 
 def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
     # Of one that shows nothing, or what cannot be read, the gates say what it is.
-    shows_nothing = not (member.unpinned or member.pinned)
-    return shows_nothing or any(member.can_be(release) for release in releases)
+    shows_nothing = not member.candidates.releases
+    return shows_nothing or any(member.candidates.can_be(release) for release in releases)
 
 
 def _release(config: InstanceConfig) -> Release:

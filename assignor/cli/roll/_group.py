@@ -189,7 +189,7 @@ def _runs(state: RollState, seen: GroupObservation, name: str) -> InstanceConfig
     """Return what a new instance runs: what the round makes of it, if it cannot be what it begins with."""
     assert state.round
     for config in (state.round.before, state.round.config):
-        if all(member.can_be(resolve_release(config.release).release) for member in seen.of(name)):
+        if all(member.candidates.can_be(resolve_release(config.release).release) for member in seen.of(name)):
             return config
     shown = seen.of(name)[0].releases
     raise CommandFailed(
@@ -237,7 +237,7 @@ def _streams_group(options: RollOptions, found: LiveLook) -> InspectedGroup:
 
 def _refuse_unfinished(options: RollOptions, found: LiveLook, live: LiveGroup, wanted: ResolvedRelease) -> None:
     """Refuse to call a group done of which that is not so, whatever ``--from`` says."""
-    if any(member.is_pinned for member in found.seen.members):
+    if any(member.candidates.is_pinned for member in found.seen.members):
         why = "runs {} already, with upgrade.from: --from RELEASE, that from which its upgrade began, bounces it"
         raise CommandFailed(sanitize(f"{options.group} {why.format(wanted.release)} to remove that"))
     if why := live.blocked(wanted):

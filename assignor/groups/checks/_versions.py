@@ -31,7 +31,7 @@ def may_not_probe(view: GroupView) -> Iterator[Match]:
 
 
 def _unable_to_probe(view: GroupView, *, certain: bool) -> Iterator[Match]:
-    old = [member for member in _below_probing(view) if not member.subscription.candidate_releases.certainly_pinned]
+    old = [member for member in _below_probing(view) if not member.subscription.candidate_releases.is_pinned]
     new = [member for member in view.members if _used(member) >= EARLIEST_PROBEABLE_VERSION] if old else []
     if new and all(member.subscription.consumer_protocol_version for member in new) is certain:
         version = min(map(_used, new))
@@ -53,7 +53,7 @@ def _below_probing(view: GroupView) -> list[InspectedMember]:
 def upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that certainly have ``upgrade.from`` set."""
     below = _below_probing(view)
-    pinned = [member for member in below if member.subscription.candidate_releases.certainly_pinned]
+    pinned = [member for member in below if member.subscription.candidate_releases.is_pinned]
     if pinned:
         has_others = len(below) > len(pinned)
         yield Match(

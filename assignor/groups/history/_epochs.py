@@ -18,7 +18,6 @@ from attrs import define, field
 
 from streams_assignor.codec import TopicPartition
 from streams_assignor.codec.coordinator import RecordType
-from streams_assignor.groups._release_detection import streams_protocol_releases
 from streams_assignor.groups.broker_assigned import (
     Assigned,
     BrokerAssignment,
@@ -45,6 +44,7 @@ from streams_assignor.groups.history._current_tasks import ACTIVE, ROLES, Curren
 from streams_assignor.groups.history._generation import EpochFacts, EpochProgress, Generation, GroupMember
 from streams_assignor.groups.history.tables import Row, valid_text
 from streams_assignor.groups.member_names import short_name
+from streams_assignor.upgrade.release_detection import streams_protocol_releases
 
 _SIGNS_OF_LIFE: Final = frozenset({"MemberMetadata", "CurrentMemberAssignment"})
 """Records that are written of a member when it joins, and when it confirms an assignment. (With a negative epoch, when

@@ -30,7 +30,6 @@ from streams_assignor.groups import (
     topics_of,
     upgrade_text,
 )
-from streams_assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
 from streams_assignor.groups.check import check_members
 from streams_assignor.groups.checks import CHECKS, FINDINGS
 from streams_assignor.groups.decoded import OffsetSumTotals
@@ -38,6 +37,7 @@ from streams_assignor.groups.described_group import with_topic_metadata
 from streams_assignor.groups.standbys import StandbyKind
 from streams_assignor.groups.upgrade_status import Stage
 from streams_assignor.upgrade.cluster.features.carried_levels import encode_levels
+from streams_assignor.upgrade.release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
 from tests.assignor.groups.described_groups import (
     TOPIC,
     assigned,
@@ -115,7 +115,7 @@ def test_a_release_with_upgrade_from_is_a_candidate(release, data):
 
 
 def test_without_candidates_upgrade_from_is_not_certain():
-    assert not CandidateReleases().certainly_pinned
+    assert not CandidateReleases().is_pinned
 
 
 # -- members ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def test_what_metadata_and_assignment_show_is_kept():
     assert frozenset({"0_0", "0_1"}) == found.active
     assert found.rejoins
     assert not found.is_static
-    assert "4.4.0" in {release.name for release in found.unpinned}
+    assert "4.4.0" in {release.name for release in found.candidates.unpinned}
 
 
 def test_a_subscription_that_cannot_be_read_is_a_problem_and_shows_no_process():

@@ -14,9 +14,9 @@ from streams_assignor.groups import (
     progress_text,
     upgrade_from_note,
 )
-from streams_assignor.groups._release_detection import KAFKA_RELEASES
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.upgrade import release_named
+from streams_assignor.upgrade.release_detection import KAFKA_RELEASES
 from tests.assignor.groups.described_groups import TOPIC, assigned, broker_assigned, group, member, of_range
 
 NOW_MS = 1_700_000_000_000

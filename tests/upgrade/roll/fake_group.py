@@ -3,6 +3,7 @@
 from attrs import evolve
 
 from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.release_detection import CandidateReleases
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.expectation import NO_FORECAST
@@ -41,8 +42,10 @@ def member(name, config, number=1, **changes):
             "member_id": f"{name}-{number}",
             "instance": name,
             "label": name,
-            "unpinned": () if is_pinned else (release,),
-            "pinned": (release,) if is_pinned else (),
+            "candidates": CandidateReleases(
+                changes.pop("unpinned", () if is_pinned else (release,)),
+                changes.pop("pinned", (release,) if is_pinned else ()),
+            ),
             "used_version": pinned or release.supported_version,
             "supported_version": release.supported_version,
             "protocol": release.rebalance_protocol(config.upgrade_from),
@@ -83,7 +86,9 @@ class Operator:
         used = [each.used_version for each in self.members.values()]
         low = min([each.supported_version for each in self.members.values()], default=0)
         common = min([low, *used]) if used else 0
-        there = [evolve(each, used_version=common) if not each.pinned else each for each in self.members.values()]
+        there = [
+            evolve(each, used_version=common) if not each.candidates.pinned else each for each in self.members.values()
+        ]
         return GroupObservation(
             seconds=self.seconds,
             state=self.group if there or self.group != "Stable" else "Empty",

@@ -502,7 +502,7 @@ def test_long_lists_are_cut():
             "it sends version 2, as with upgrade.from",
         ),
         (
-            member("a", InstanceConfig("2.0.1", "1.1"), unpinned=member("a", InstanceConfig("1.1.1")).unpinned),
+            member("a", InstanceConfig("2.0.1", "1.1"), unpinned=(release_named("1.1.1"),)),
             InstanceConfig("2.0.1"),
             DeviationKind.VALUE_REMAINS,
             "it sends version 2, as with upgrade.from",
@@ -521,7 +521,7 @@ def test_a_member_is_judged_by_what_it_sends(made, wanted, kind, text):
 
 
 def test_a_member_that_can_be_either_release_is_as_wanted_and_it_is_said():
-    both = (*member("a", InstanceConfig("3.9.2")).unpinned, *member("a", InstanceConfig("4.3.1")).unpinned)
+    both = (release_named("3.9.2"), release_named("4.3.1"))
     made = member("a", InstanceConfig("4.3.1"), 5, unpinned=both)
     operator = Operator(origin="3.9.2", target="4.3.1")
     operator.broken = {"a": made}

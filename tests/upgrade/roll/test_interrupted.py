@@ -1,5 +1,4 @@
 import pytest
-from attrs import evolve
 
 from streams_assignor.upgrade import UpgradeError, release_named
 from streams_assignor.upgrade.roll import engine
@@ -59,7 +58,7 @@ def test_a_group_that_may_have_made_all_rounds_is_told_from_one_that_has(configs
     """The same command in another folder restarted a finished group, as ``--from`` says from what it began."""
     releases = tuple(release_named(config.release) for config in shows)
     members = [
-        evolve(member(name, config), **({"unpinned": releases, "protocol": "unknown"} if config == NEW else {}))
+        member(name, config, **({"unpinned": releases, "protocol": "unknown"} if config == NEW else {}))
         for name, config in zip("ab", configs, strict=False)
     ]
 

@@ -4,6 +4,7 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.release_detection import CandidateReleases
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator, RollFinished, ended, unlike_its_end, watching
 from streams_assignor.upgrade.roll.gates import RollWatch
@@ -25,7 +26,9 @@ def named(state, origin="2.3.1"):
 def test_the_way_back_asks_what_ran_before_and_goes_there(steps):
     operator = Operator(**RANGE)
     shown = tuple(map(release_named, RANGE["origins"]))
-    operator.members = {name: evolve(each, unpinned=shown) for name, each in operator.members.items()}
+    operator.members = {
+        name: evolve(each, candidates=CandidateReleases(shown)) for name, each in operator.members.items()
+    }
     while operator.state.steps < steps or operator.state.step:
         operator.act(operator.decide())
     before = len(operator.commands)

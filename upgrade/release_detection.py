@@ -37,9 +37,17 @@ class CandidateReleases:
     """Only with ``upgrade.from``."""
 
     @property
-    def certainly_pinned(self) -> bool:
+    def is_pinned(self) -> bool:
         """Whether the sender certainly has ``upgrade.from`` set."""
         return bool(self.pinned) and not self.unpinned
+
+    def can_be(self, release: Release) -> bool:
+        """Whether it can be a release, or one that behaves like it."""
+        return self.can_be_unpinned(release) or _is_like(release, self.pinned)
+
+    def can_be_unpinned(self, release: Release) -> bool:
+        """Whether it can be a release without an ``upgrade.from`` that lowers its version."""
+        return _is_like(release, self.unpinned)
 
     def __str__(self) -> str:
         return self._text
@@ -69,6 +77,10 @@ class CandidateReleases:
         """
         with_value = f"{format_ranges(self.pinned)} with upgrade.from" if self.pinned else ""
         return ", or ".join(filter(None, (format_ranges(self.unpinned), with_value))) or "no known release"
+
+
+def _is_like(release: Release, candidates: Iterable[Release]) -> bool:
+    return any(candidate.behaviour == release.behaviour for candidate in candidates)
 
 
 @cache
