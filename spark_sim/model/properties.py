@@ -54,7 +54,10 @@ PROPERTIES: Final[Mapping[str, frozenset[Engine]]] = {
     SHUTDOWN_COMPLETES: _RUNS,
     REBALANCING_TERMINATES: _EVERY,
 }
-"""Property whose violation makes a group unsafe => the engines that check it."""
+"""Property whose violation makes a group unsafe => the engines that check it.
+
+The searches know requests because of versions only. The other properties of runs need tasks, partitions or a shutdown.
+"""
 
 
 def check_always(state: GroupState) -> list[Violation]:
