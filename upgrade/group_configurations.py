@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from streams_assignor.upgrade.config_keys import TAG_PREFIX
 
@@ -44,8 +44,16 @@ class GroupConfiguration:
     is_internal: bool = False
     """Brokers accept it, and it is in no documentation: in 4.4.0 nothing reads these but the answer of a heartbeat."""
 
+    def within(self, limits: Mapping[str, int]) -> GroupConfiguration:
+        """Return the row with the limits of certain brokers, given by the names of their configurations."""
+        return evolve(
+            self,
+            minimum=limits.get(self.minimum_name or "", self.minimum),
+            maximum=limits.get(self.maximum_name or "", self.maximum),
+        )
+
     def nearest(self, value: int) -> int:
-        """Return the accepted value next to one, with the limits that brokers have unless configured."""
+        """Return the accepted value next to one, by the limits of the row: the defaults of brokers, unless `within`."""
         raised = max(value, self.minimum)
         return raised if self.maximum is None else min(raised, self.maximum)
 

@@ -252,6 +252,8 @@ class Facts:
     """The features on which it does not rely, as a user says."""
     streams_version: int | None = None
     """The finalized level; None: not known."""
+    limits: Mapping[str, int] = field(factory=dict, hash=False)
+    """The limits of configurations of groups, by the names of the brokers' configurations, as far as they are known."""
 
     @property
     def settings(self) -> tuple[SettingFacts, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import frozen
@@ -75,17 +75,19 @@ class LostSetting:
         return {"setting": self.name, "where": self.where, "consequence": self.consequence}
 
 
-def carried_settings(settings: Sequence[SettingFacts] | None) -> tuple[CarriedSetting, ...]:
+def carried_settings(settings: Sequence[SettingFacts] | None, limits: Mapping[str, int]) -> tuple[CarriedSetting, ...]:
     """List what ``kafka-configs`` has to set: of unknown settings every row, else those that are set.
 
-    ``settings`` are those without conditions first, then those under each condition.
+    ``settings`` are those without conditions first, then those under each condition. ``limits`` are those of the
+    brokers, by the names of their configurations, as far as they are known.
 
     Raises:
         ConfigException: A value is not a number that Kafka accepts.
     """
+    rows = {name: row.within(limits) for name, row in REPLACED_SETTINGS.items()}
     if settings is None:
-        return tuple(CarriedSetting(row, None) for row in REPLACED_SETTINGS.values())
-    return tuple(_carried(name, row, settings) for name, row in REPLACED_SETTINGS.items() if _stated(name, settings))
+        return tuple(CarriedSetting(row, None) for row in rows.values())
+    return tuple(_carried(name, row, settings) for name, row in rows.items() if _stated(name, settings))
 
 
 def lost_settings(settings: Sequence[SettingFacts] | None) -> tuple[LostSetting, ...]:

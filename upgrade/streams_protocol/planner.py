@@ -323,7 +323,7 @@ def plan_migration(
         None if is_same else plan_for(application, origin, target, offline=not is_upgraded_first, changes_protocol=True)
     )
     start = last if is_upgraded_first or is_same else first
-    settings = carried_settings(facts.settings)
+    settings = carried_settings(facts.settings, facts.limits)
     lost = lost_settings(facts.settings) if to_streams else ()
     detour = bool(new_topology) and to_streams and not (is_classic or is_upgraded_first or first.number < EARLY_ACCESS)
     change = _Change(

@@ -29,6 +29,10 @@ class Lookup(Protocol):
         """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
         ...
 
+    def group_limits(self) -> Mapping[str, int]:
+        """Return the limits of configurations of streams groups at one broker, as far as the user may describe it."""
+        ...
+
     def cluster_id(self) -> str:
         """Return the id of the cluster; empty if its brokers do not say it."""
         ...

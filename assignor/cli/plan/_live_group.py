@@ -46,18 +46,23 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
 
 def read_migration(
     name: str, servers: str, config: CommandConfig
-) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None]:
-    """Describe all brokers and a group, None if it does not exist; ``ClickException`` if no broker answers."""
+) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[str, int]]:
+    """Describe all brokers, a group, None if it does not exist, and the limits of configurations of groups.
+
+    ``ClickException`` if no broker answers.
+    """
     from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     try:
         brokers = FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes()
+        lookup = load_lookup()(servers, config.settings, seconds)
+        limits = lookup.group_limits()
         try:
-            return brokers, migrating_group(load_lookup()(servers, config.settings, seconds).group(name))
+            return brokers, migrating_group(lookup.group(name)), limits
         except NoSuchGroup:
-            return brokers, None
+            return brokers, None, limits
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
 

@@ -153,7 +153,9 @@ class ProtocolPlan:
             way = f"the group is a {plan.protocol.value} group already, nothing to change"
         if plan.first:
             way = "rolling upgrade first, then offline: stop everything, then start everything"
-        change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
+        keeps_protocol = plan.is_there or (plan.change and plan.change.in_streams_group)
+        before = "" if keeps_protocol else f"{plan.protocol.other.value} to "
+        change = f"{plan.origin} to {plan.target}, {before}{plan.protocol.value} protocol"
         names = ", ".join(self.conditions)
         blocked = "; ".join(filter(None, (names and f"blocked by {names}", *plan.blocked)))
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; {blocked}"}
@@ -237,8 +239,8 @@ def _look(
     )
     from streams_assignor.cli.plan._live_group import read_migration  # a plan without a group is made sooner
 
-    brokers, group = read_migration(options.group_name, servers, config)
-    refined = refine(facts, options.group_name, brokers, group)
+    brokers, group, limits = read_migration(options.group_name, servers, config)
+    refined = evolve(refine(facts, options.group_name, brokers, group), limits=limits)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     at = Target(options.group_name, servers, path, (group.members if group else 0) or None)
     return refined, checks, at, _type_of(group)

@@ -21,6 +21,7 @@ TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
 ASSERTED = "static-members,pattern-subscriptions,named-topologies,warm-ups"
 STREAMS = ("4.3", "4.3", "--to-protocol", "streams")
 CLASSIC = ("4.3", "4.3", "--to-protocol", "classic")
+MAXIMUM = "group.streams.max.session.timeout.ms"
 EMPTY = DescribedGroup(name="billing", state="Empty", protocol_type="consumer")
 LIVE = ("--group", "billing", "--bootstrap-servers", "h:1")
 
@@ -36,7 +37,7 @@ def plain(*arguments):
 @pytest.fixture(name="cluster")
 def fixture_cluster(monkeypatch):
     """A cluster that answers what a test puts into it."""
-    shown = {"group": EMPTY, "level": 1}
+    shown = {"group": EMPTY, "level": 1, "limits": {}}
 
     def describe(_client):
         finalized = {"streams.version": shown["level"]} if shown["level"] else {}
@@ -49,6 +50,7 @@ def fixture_cluster(monkeypatch):
 
     monkeypatch.setattr(feature_client.FeatureClient, "describe_nodes", describe)
     monkeypatch.setattr(group_lookup.GroupLookup, "group", group)
+    monkeypatch.setattr(group_lookup.GroupLookup, "group_limits", lambda _lookup: shown["limits"])
     return shown
 
 
@@ -95,6 +97,25 @@ def test_commands_have_the_names_and_values_of_the_members(settings):
         "streams.num.standby.replicas=1,streams.session.timeout.ms=45000"
     ) in text.splitlines()
     assert f"note: session.timeout.ms=9000 ({settings} line 4) is outside" in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "applied", "limit"),
+    [
+        ({}, 45_000, "group.streams.min.session.timeout.ms"),
+        ({"group.streams.min.session.timeout.ms": 1_000}, 9_000, None),
+        (
+            {"group.streams.max.session.timeout.ms": 8_000, "group.streams.min.session.timeout.ms": 1_000},
+            8_000,
+            MAXIMUM,
+        ),
+    ],
+)
+def test_the_limits_are_those_of_the_brokers(cluster, settings, limits, applied, limit):
+    cluster["limits"] = limits
+    found = plain(*STREAMS, *LIVE, "--config", settings)["settings"][1]
+
+    assert (9_000, applied, limit) == (found["value"], found["applied"], found["limited_by"])
 
 
 def test_the_text_names_what_survives_and_the_hazards():
@@ -375,6 +396,7 @@ def test_a_streams_group_gets_a_new_topology_through_the_classic_protocol(
 def test_the_text_has_what_each_way_to_a_new_topology_keeps(topologies):
     text = run("4.4", "4.4", "--to-protocol", "streams", *topologies).output
 
+    assert text.startswith("4.4.0 to 4.4.0, streams protocol: safe-if: offline: stop everything and start it twice")
     assert "- committed offsets, if the group is deleted instead: no: " in text
     assert "- committed offsets, stores and internal topics, with another application.id instead: no: " in text
     assert "topologies: store Extra starts empty" in text
@@ -387,7 +409,9 @@ def test_a_group_that_has_the_protocol_gets_no_steps(cluster, group, protocol):
     done, found = (run("4.4", "4.4", "--to-protocol", protocol, *LIVE, *form) for form in ((), ("--json",)))
 
     assert (0, 0) == (done.exit_code, found.exit_code)
-    assert f": safe: the group is a {protocol} group already, nothing to change" in done.output.splitlines()[0]
+    assert (
+        f", {protocol} protocol: safe: the group is a {protocol} group already, nothing" in done.output.splitlines()[0]
+    )
     assert "what survives" not in done.output
     assert ([], [], []) == tuple(json.loads(found.output)[key] for key in ("steps", "requirements", "hazards"))
 

@@ -70,6 +70,17 @@ def test_the_timeout_of_the_members_gives_way_to_that_of_the_brokers(release: st
     assert STREAMS_SESSION <= seconds["streams killed"] + 5.5, "the last heartbeat may be as old as their interval"
 
 
+def test_the_limits_of_the_brokers_are_read(tmp_path: Path) -> None:
+    """The printed line has the timeout of the members, which these brokers accept."""
+    limit = {"group.streams.min.session.timeout.ms": "1000"}
+    with site_of(NEWEST, tmp_path, **limit) as (site, _):
+        _, plan = site.plan("streams")
+        (line,) = (step["commands"][0] for step in plan["steps"] if step["do"].startswith("set the group"))
+
+        assert f"streams.session.timeout.ms={1000 * CLASSIC_SESSION}," in line
+        assert "Completed updating config" in site.execute(line)
+
+
 def moved(stays: JavaMember, goes: JavaMember, *, kill: bool) -> float:
     """End a member and return after how many seconds the other one has all tasks."""
     began = time.monotonic()

@@ -23,9 +23,11 @@ from streams_assignor.groups.described_group import (
 )
 from streams_assignor.upgrade.cluster.client.connection import Deadline
 from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
+from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
+_BROKER_RESOURCE: Final = 4
 _GROUP_RESOURCE: Final = 32
 _MISSING_TOPIC: Final = frozenset({3, 17})  # UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION
 _SAID_OF_TOPICS: Final = _MISSING_TOPIC | {0, 29}  # TOPIC_AUTHORIZATION_FAILED
@@ -65,6 +67,14 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     return with_topic_metadata(described, counts, _max_message_bytes(node, deadline), missing)
 
 
+def group_limits(node: BrokerRequests, broker: int, deadline: Deadline) -> Mapping[str, int]:
+    """Return the limits of configurations of streams groups at a broker, as far as the user may describe it."""
+    names = {name for row in GROUP_CONFIGURATIONS for name in (row.minimum_name, row.maximum_name) if name}
+    results = _configs(node, _BROKER_RESOURCE, [str(broker)], sorted(names), deadline)
+    found = {config.name: _number_of(config.value) for result in results for config in result.configs}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str]:
     """Report partitions of the offsets topic without a leader: no broker lists their groups.
 
@@ -99,8 +109,12 @@ def _max_message_bytes(node: BrokerRequests, deadline: Deadline) -> int | None:
         for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
         for config in result.configs
     ]
+    return _number_of(values[0]) if values else None
+
+
+def _number_of(value: str | None) -> int | None:
     try:
-        return parse_number(values[0] or "") if values else None
+        return parse_number(value or "")
     except InvalidInput:
         return None
 

@@ -34,7 +34,7 @@ from streams_assignor.groups import (
     DescribedGroupMember,
     NoSuchGroup,
 )
-from streams_assignor.groups.describe.kafka_python._facts import offline_partitions, with_facts
+from streams_assignor.groups.describe.kafka_python._facts import group_limits, offline_partitions, with_facts
 from streams_assignor.groups.describe.kafka_python._offsets import read_changelog_sizes, read_offsets
 from streams_assignor.groups.describe.kafka_python._requests import REQUESTS
 from streams_assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
@@ -131,6 +131,14 @@ class GroupLookup:
                 return read_changelog_sizes(group, node, self._connect, deadline, report)
         except ClusterError as error:
             return ChangelogSizes(failures=(str(error),))
+
+    def group_limits(self) -> Mapping[str, int]:
+        """Return the limits of configurations of streams groups at one broker, as far as the user may describe it."""
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as node:
+            broker, address = min(node.describe_brokers(deadline).addresses.items())
+        with self._connect(address, deadline) as node:
+            return group_limits(node, broker, deadline)
 
     def cluster_id(self) -> str:
         """Return the id of the cluster; empty if its brokers do not say it."""
