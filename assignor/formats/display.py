@@ -16,7 +16,7 @@ _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
 _SCREEN: Final = 50
 """Lines: a text is read as a whole, so a lower terminal is scrolled."""
-_LEAST_ROWS: Final = 12
+_LEAST_ROWS: Final = 6
 """Lines of a list that any screen shows."""
 
 

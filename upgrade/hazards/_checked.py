@@ -107,6 +107,11 @@ class CheckedScope:
         """Return plain values."""
         return {"checked": list(self.checked), "not_checked": list(self.not_checked)}
 
+    @property
+    def summary(self) -> str:
+        """The same for a terminal, with the number of checked subjects."""
+        return str(evolve(self, checked=(f"{len(self.checked)} subjects (-v)",))) if self.checked else str(self)
+
     def __str__(self) -> str:
         parts = {"checked": self.checked, "not checked": self.not_checked}
         text = "; ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)

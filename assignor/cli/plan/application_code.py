@@ -75,7 +75,7 @@ class CodeResult:
         yield from (view.fact(sanitize(f"    {text}")) for text in (known if view.verbose else known[:_MOST_SHOWN]))
         if len(known) > _MOST_SHOWN and not view.verbose:
             yield f"    and {len(known) - _MOST_SHOWN} more (-v)"
-        yield sanitize(f"- not seen: {'; '.join(report.not_seen)}")
+        yield view.fact(sanitize(f"- not seen: {'; '.join(report.not_seen)}"))
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
         remark = "" if problem.is_new else "; missing in FROM, too"

@@ -94,7 +94,8 @@ def group_plan_lines(
         before += [other, ""]
     if notes := [*advice.notes, *advice.warnings]:
         before += [*(f"note: {note}" for note in notes), ""]
-    after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
+    scope = checked.summary if view.is_short else str(checked)
+    after = [line for part in map(list, further) if part for line in (*part, "")] + [scope]
     yield from before
     if judged:
         yield from (*judged_lines(judged, view, [*before, *after]), "")
@@ -178,7 +179,7 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     hint = "" if view.verbose else "; -v: what to do"
     first = [f"hazards that concern you: {len(yes) or 'none'}{hint if yes else ''}"]
     for judged_hazard in yes:
-        first += _with_reason(judged_hazard, "shown by", "; ".join(judged_hazard.concern.evidence), view)
+        first += _with_reason(judged_hazard, "shown by", _shown(judged_hazard.concern.evidence, view), view)
     last = [f"do not concern you: {len(no)}{'' if view.verbose else '; -v: why'}"] if no else []
     if no and view.verbose:
         reasons = (
@@ -188,10 +189,20 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     last += _of_both_lines(judged, view)
     yield from first
     if unknown:
-        yield f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"
-        yield from map(sanitize, _open_settings(unknown))
-        yield from _unknown_lines(unknown, view, [*others, *first, *last, ""])
+        head = [f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"]
+        head += (view.fact(sanitize(line)) for line in _open_settings(unknown))
+        yield from head
+        yield from _unknown_lines(unknown, view, [*others, *first, *head, *last, ""])
     yield from last
+
+
+def _shown(evidence: Sequence[str], view: DisplayOptions) -> str:
+    """Return evidence as one text; a terminal gets the first piece, without the files that do not set a key."""
+    if not view.is_short:
+        return "; ".join(evidence)
+    key, unset, _ = evidence[0].partition(UNSET)
+    more = f"; and {len(evidence) - 1} more" if evidence[1:] else ""
+    return f"{f'{key} is not set' if unset else evidence[0]}{more}"
 
 
 def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOptions) -> Iterator[str]:
@@ -289,6 +300,8 @@ def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: D
     yield view.fact(f"   why:        {step.why}")
     yield view.fact(f"   if skipped: {step.if_skipped}")
     yield view.fact(f"   way back:   {step.way_back if view.verbose else step.way_back.summary}")
+    if view.is_short:
+        return
     sources = step.source.split(", ")
     if view.verbose and isinstance(step.way_back, WayBack):
         sources += step.way_back.source.split(", ")

@@ -273,7 +273,7 @@ def test_the_split_fits_on_one_screen(ends):
     advice, found = judged(*ends.split())
     lines = SCREEN.show(group_plan_lines(advice, SCREEN, advice.checked, judged=found)).splitlines()
 
-    assert len(lines) <= 60
+    assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("hazards that concern you: ") for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
