@@ -226,7 +226,7 @@ def _mixed_artifacts(applications: Sequence[Application], target: Release) -> It
             severity=Severity.STOPS,
             applies_to=f"{mixed or 'artifacts of Kafka that a framework or a serde keeps'} beside Kafka Streams",
             when=Ask(asked),
-            is_certain=bool(mixed) and has_target,
+            is_certain=bool(mixed),
             symptom="NoSuchMethodError, NoClassDefFoundError or AbstractMethodError of Kafka's classes",
             remedy=f"give all artifacts of Kafka the release {target}, in the dependency management of the build",
             source="issue 1055 of spring-cloud-stream-binder-kafka",

@@ -215,6 +215,7 @@ def test_a_library_that_wraps_nothing_needs_no_line():
             application({"kafka-streams": "4.3.1"}, mixed="kafka-clients 4.2.0"),
             "kafka-clients 4.2.0",
         ),
+        (application({"kafka-streams": "4.2.0"}, mixed="kafka-clients 4.3.1"), "kafka-clients 4.3.1"),
     ],
 )
 def test_artifacts_of_several_releases_are_a_question_that_the_new_build_answers(found, expected):
