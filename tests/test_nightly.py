@@ -61,7 +61,7 @@ def fixture_ledger(monkeypatch):
     parts = {"large": Part("", (("python", "-m", "pytest"),), shards_with=""), "small": Part("", (("program",),))}
     commits = {"assignor": 3, "upgrade/roll": 7}
     monkeypatch.setattr(nightly, "PARTS", parts)
-    monkeypatch.setattr(nightly, "shards", lambda: {"tests/a": [Path("tests/a/test_a.py")], "tests/b": []})
+    monkeypatch.setattr(nightly, "shards", lambda: {"tests/a": [Path("tests/test_nightly.py")], "tests/b": []})
     monkeypatch.setattr(nightly, "depends_on", lambda name: ["upgrade/roll" if name == "large:tests/a" else "assignor"])
     monkeypatch.setattr(nightly, "_text", lambda _: "")
     monkeypatch.setattr(
@@ -78,7 +78,7 @@ def row(part, commit="c0ffee", **facts):
 @pytest.mark.usefixtures("ledger")
 def test_a_shard_is_the_part_with_the_files_of_a_folder():
     assert {
-        "large:tests/a": (("python", "-m", "pytest", "tests/a/test_a.py"),),
+        "large:tests/a": (("python", "-m", "pytest", "tests/test_nightly.py"),),
         "large:tests/b": (("python", "-m", "pytest"),),
         "small": (("program",),),
     } == {name: unit.commands for name, unit in nightly.units().items()}
