@@ -80,6 +80,12 @@ def fixture_no_progress() -> None:
     progress.FIRST_SECONDS = TIMEOUT_MAX
 
 
+def pytest_sessionstart() -> None:
+    """Trace processes that tests start in the nightly run only: pure packages have their examples without them."""
+    if not os.environ.get("COVERAGE_FILE", "").endswith(".nightly"):
+        os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _left_to_chance(item):

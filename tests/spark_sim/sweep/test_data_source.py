@@ -72,6 +72,7 @@ def test_slices_have_the_rows_of_a_sweep(swept, name):
     assert ordered(swept.read(name)) == ordered(row for part in slices for row in part.rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["upgrades", "kinds"])
 def test_slices_of_brokers_have_the_rows_of_a_sweep(tmp_path, name):
     suite = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
@@ -95,6 +96,7 @@ def test_only_what_a_wanted_kind_needs_is_computed(swept, name):
         assert {key for part in slices for key, _ in part.units} < all_units
 
 
+@pytest.mark.slow
 def test_a_filter_on_the_kind_is_taken_from_spark():
     reader = RollingBounces(PAIR | {"table": "kinds", "pushFilters": "true"}).reader(None)
     slices = reader.partitions()

@@ -101,6 +101,7 @@ def test_columns_change_no_verdict_and_examples_bear_the_names_of_their_upgrade(
         assert Simulation(Scenario.parse(mistaken.example)).run().violations
 
 
+@pytest.mark.slow
 def test_results_and_their_counterexamples_are_read_back_from_the_tables(tmp_path):
     found = run_sweep(upgrade_suite("two", (DOCUMENTED, ALIKE), SMALL), tmp_path).results
     read = read_sweep(tmp_path).results
