@@ -176,6 +176,8 @@ PARTS: Final[Mapping[str, Part]] = {
 
 _LIVE: Final = "tests/lab/integration"
 """Each of its files takes minutes, and is a shard of its own."""
+_BUT_ROWS: Final = ("--", ".", ":!tests/nightly.json")
+"""The rows change nothing that they are about."""
 _NO_TEST: Final = 5
 """The exit status of pytest if a shard has no test of its part."""
 _PACKAGES: Final = {"codec": "subscription_codec", "probing": "probing", "upgrade": "upgrade", "spark_sim": "spark_sim"}
@@ -233,16 +235,19 @@ def due(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
         row = last.get(name) or last.get(name.partition(":")[0])
         commit = row["commit"].partition(",")[0] if row else ""
         paths = frozenset(depends_on(name))
-        changed = sum(not paths.isdisjoint(touched) for touched in _commits_since(commit)) if commit else sys.maxsize
+        commits = _commits_since(commit) if row else None
+        changed = sys.maxsize if commits is None else sum(not paths.isdisjoint(touched) for touched in commits)
         if changed:
             found.append((-changed, name, row["seconds"] if row and row["part"] == name else unit.seconds))
     return [(name, seconds) for _, name, seconds in sorted(found)]
 
 
 @cache
-def _commits_since(commit: str) -> list[set[str]]:
-    """Return the files of each commit since one, and their folders."""
-    logged = _git("log", "--format=%x00", "--name-only", f"{commit}..HEAD").split("\0")[1:]
+def _commits_since(commit: str) -> list[set[str]] | None:
+    """Return the files of each commit since one, and their folders; None if the history does not have it."""
+    if not _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return None
+    logged = _git("log", "--format=%x00", "--name-only", f"{commit}..HEAD", *_BUT_ROWS).split("\0")[1:]
     return [
         {each.as_posix() for path in map(Path, files.split()) for each in (path, *path.parents)} for files in logged
     ]
@@ -290,7 +295,8 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
             counts["passed"] += 1
     return Result(
         part=name,
-        commit=_git("rev-parse", "--short", "HEAD") + ("" if not _git("status", "--porcelain") else ", changed"),
+        commit=_git("rev-parse", "--short", "HEAD")
+        + ("" if not _git("status", "--porcelain", *_BUT_ROWS) else ", changed"),
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         passed=counts["passed"],
         failed=counts["failed"],

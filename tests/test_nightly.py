@@ -12,6 +12,7 @@ from tests.nightly import Part, Result
 
 REPORT = """<testsuite><testcase classname="a" name="one"/>
 <testcase classname="a" name="two"><skipped message="no broker"/></testcase>{}</testsuite>"""
+OF_GIT = nightly._commits_since
 FAILED = '<testcase classname="a" name="three"><failure/></testcase>'
 
 
@@ -92,6 +93,15 @@ def test_what_never_ran_is_due_first_and_then_what_has_changed_most(ledger):
     assert ["large:tests/a"] == [name for name, _ in nightly.due([asdict(row("large")), asdict(row("small"))])]
 
 
+@pytest.mark.parametrize(("commit", "first"), [("HEAD", "small"), ("0" * 40, "large:tests/a")])
+@pytest.mark.usefixtures("ledger")
+def test_a_row_of_a_commit_that_is_not_in_the_history_is_as_none(monkeypatch, commit, first):
+    """It had no commits since, so that it was never due again."""
+    monkeypatch.setattr(nightly, "_commits_since", OF_GIT)
+    rows = [asdict(row(name, commit=commit)) for name in ("large:tests/a", "large:tests/b")]
+    assert first == nightly.due(rows)[0][0]
+
+
 @pytest.mark.usefixtures("ledger")
 def test_what_is_due_runs_as_long_as_it_fits(monkeypatch, tmp_path):
     out = tmp_path / "rows.json"
@@ -123,6 +133,19 @@ def test_a_shard_without_a_test_of_the_part_has_not_failed(monkeypatch):
     found = nightly.run("large:tests/b", {})
 
     assert (0, 0) == (found.passed, found.failed)
+
+
+@pytest.mark.parametrize(("changed", "expected"), [("tests/nightly.json", ""), ("README.md", ", changed")])
+def test_a_row_that_was_written_before_does_not_change_the_commit(monkeypatch, tmp_path, changed, expected):
+    """From the second row on each said "changed"."""
+    monkeypatch.setattr(nightly, "ROOT", tmp_path)
+    nightly._git("init")
+    (tmp_path / changed).parent.mkdir(exist_ok=True)
+    (tmp_path / changed).write_text("")
+    monkeypatch.setattr(nightly, "PARTS", {"part": Part("", (("program",),))})
+    monkeypatch.setattr(nightly, "_status", lambda *_: 0)
+
+    assert expected == nightly.run("part", {}).commit
 
 
 def test_a_unit_depends_on_its_tests_and_on_what_they_import():
