@@ -1,7 +1,9 @@
 """What all tests share."""
 
+import gc
 import os
 import signal
+from collections.abc import Generator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -97,6 +99,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: expected {marker.name}(reason=...), received {marker}")
     # Tests marked `gate` start brokers, Spark and members, and wait: at the end nothing would run beside them.
     items.sort(key=lambda item: item.get_closest_marker("gate") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without garbage collection: 19,000 tests stay, and a look through them takes a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @cache

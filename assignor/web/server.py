@@ -85,9 +85,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal is for the address."""
 
 
-class _Server(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
+    """A server that ends with its process, and says nothing of clients that go away."""
+
+    daemon_threads = True
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that has closed a connection: it does so with each page that is left."""
+        """Say nothing of a connection that its client has closed: a browser does so with each page that it leaves."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -95,4 +99,4 @@ class _Server(ThreadingHTTPServer):
 def site_server(files: Mapping[str, bytes], port: int = 0) -> ThreadingHTTPServer:
     """Return a server of a site that listens on loopback; port 0 is one that the kernel chooses."""
     tags = {name: f'"{hashlib.sha256(content).hexdigest()[:32]}"' for name, content in files.items()}
-    return _Server((LOOPBACK, port), partial(_Handler, files, tags))
+    return QuietServer((LOOPBACK, port), partial(_Handler, files, tags))

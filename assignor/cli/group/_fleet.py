@@ -115,7 +115,7 @@ class Cluster:
         by_text = Counter(broker.text for broker in self.brokers)
         brokers = [f"{count(number, 'broker')}: {text}" for text, number in by_text.items()]
         streams = f"{count(len(self.groups), 'Streams group')}, "
-        groups = [] if self.others is None else [f"{streams}{count(self.others, 'other group')}"]
+        groups = [] if self.others is None else [f"{streams}{count(self.others, 'group')} empty or of others"]
         return "; ".join((*brokers, *groups, *(f"not seen: {failure}" for failure in self.failures)))
 
     def as_json(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Thread
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from streams_assignor.cli.group._watch import Look, error_text, looks
 from streams_assignor.formats.openmetrics import Gauge, exposition
 from streams_assignor.formats.text import sanitize
 from streams_assignor.groups.offsets import GroupsOverTime, group_gauges
+from streams_assignor.web.server import QuietServer
 
 SERVE_SECONDS: Final = 30.0
 """Between the beginnings of two looks, unless ``--interval`` says another time."""
@@ -94,11 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print no line for a request."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-
-class _Server6(_Server):
+class _Server6(QuietServer):
     address_family = socket.AF_INET6
 
 
@@ -107,7 +104,7 @@ def serve(look: Callable[[], Look], address: tuple[str, int], interval: float) -
     exporter = Exporter(interval)
     host, port = address
     try:
-        server = (_Server6 if ":" in host else _Server)(address, partial(_Handler, exporter))
+        server = (_Server6 if ":" in host else QuietServer)(address, partial(_Handler, exporter))
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     Thread(target=server.serve_forever, daemon=True).start()

@@ -362,7 +362,8 @@ def _clusters(
     if contexts is None:
         servers, config = cluster_settings(context, servers, command_config)
         return {servers: (servers, config)}
-    if command_config or context.get_parameter_source("bootstrap_servers") is ParameterSource.COMMANDLINE:
+    one = map(context.get_parameter_source, ("bootstrap_servers", "command_config"))
+    if ParameterSource.COMMANDLINE in one:
         raise click.UsageError("expected either --contexts or --bootstrap-servers and --command-config")
     from streams_assignor.cli.group._fleet import read_contexts
 

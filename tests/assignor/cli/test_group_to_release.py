@@ -129,11 +129,19 @@ def test_contexts_are_several_clusters(clusters, tmp_path):
     assert "\ntest: not seen: no broker answers\n" in text
 
 
+def test_contexts_go_before_settings_of_the_environment(clusters, monkeypatch, tmp_path):
+    clusters |= {"p:1": ((OLD,), BROKERS), "t:1": ((OLD,), BROKERS)}
+    (file := tmp_path / "clusters.toml").write_text(CONTEXTS)
+    (settings := tmp_path / "client.properties").touch()
+    monkeypatch.setenv("KAFKA_COMMAND_CONFIG", str(settings))
+    assert ["prod", "test"] == [row["cluster"] for row in found("--to", "4.3", "--contexts", str(file))]
+
+
 def test_brokers_that_are_not_known_are_named(clusters):
     clusters["h:1"] = ((OLD,), Unreachable("no features"))
     shown = run("--to", "4.3", status=1).stdout
 
-    assert "h:1: 1 Streams group, 0 other groups; not seen: no features" in shown
+    assert "h:1: 1 Streams group, 0 groups empty or of others; not seen: no features" in shown
     assert "orders" in shown
 
 

@@ -26,7 +26,7 @@ class Recorder:
     def __init__(self, files):
         self.asked = []
         tags = {name: f'"{number}"' for number, name in enumerate(files)}
-        self.server = site_server._Server((site_server.LOOPBACK, 0), partial(self.handler(), files, tags))
+        self.server = site_server.QuietServer((site_server.LOOPBACK, 0), partial(self.handler(), files, tags))
         self.origin = f"http://{site_server.LOOPBACK}:{self.server.server_port}"
 
     def handler(recorder):  # self is the handler within

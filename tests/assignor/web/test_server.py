@@ -51,6 +51,17 @@ def test_nothing_else_is_there(ask, path):
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
+def test_nothing_is_said_of_a_client_that_goes_away(capsys):
+    with site_server(FILES) as server:
+        for error in (BrokenPipeError, ConnectionResetError, ValueError):
+            try:
+                raise error
+            except error:
+                server.handle_error(None, ("h", 1))
+
+    assert 1 == capsys.readouterr().err.count("Traceback")
+
+
 def test_a_file_that_the_browser_has_is_not_sent_again(ask):
     tag = ask("/a.mjs")[0].headers["ETag"]
     response, body = ask("/a.mjs", **{"If-None-Match": tag})
