@@ -88,12 +88,12 @@ def watch_key(state: RollModelState, there: _Counted) -> Hashable:
     """Return a key of what is remembered of looks."""
     watch, roll, now = state.watch, state.roll, state.seconds
     memory: GroupMemory | None = watch.memory
-    phase: list[Any] = [*watch.phase]
-    if phase:  # looking begins anew if the step or the waits are others than at the last look
-        phase[2:5] = roll.steps - phase[2], phase[3], roll.waits - phase[4]
+    awaited = watch.awaited
+    if awaited:  # looking begins anew if the step or the waits are others than at the last look
+        awaited = awaited._replace(steps=roll.steps - awaited.steps, waits=roll.waits - awaited.waits)
     return fields_key(
         watch,
-        phase=tuple(phase),
+        awaited=awaited,
         began=now - watch.began,
         memory=memory
         and fields_key(

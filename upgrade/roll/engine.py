@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from streams_assignor.upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.expectation import NO_FORECAST, Expectation
-from streams_assignor.upgrade.roll.gates import GatePhase, GateResult, GateStatus, O, RollRules, RollWatch
+from streams_assignor.upgrade.roll.gates import AwaitedEvent, GatePhase, GateResult, GateStatus, O, RollRules, RollWatch
 from streams_assignor.upgrade.roll.journal import (
     FOUND,
     BackPlanned,
@@ -38,8 +38,6 @@ from streams_assignor.upgrade.roll.state import (
 FINISHED = "finished"
 ROLLED_BACK = "rolled back"
 NO_WAY_BACK = "no way back"
-_STEP = 4
-"""How many parts of a phase say which step it is."""
 
 
 @frozen
@@ -110,16 +108,13 @@ RollDecision = ReplanInstances | WriteRecord | BeginStep | RunCommand | KeepWait
 
 def watching(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollWatch:
     """Return what is remembered after a look. Called once for each look, before ``decide``."""
-    step = state.step
-    scope = (state.is_going_back, state.at, state.steps, step is None, state.waits)
-    ended = tuple(sorted(key for key, end in step.ended.items() if end)) if step else ()
-    memory = watch.memory
-    if watch.phase[: len(scope)] != scope:
-        in_same_step = bool(step and step.touched) and watch.phase[:_STEP] == scope[:_STEP]
+    step, awaited, memory = state.step, AwaitedEvent.of(state), watch.memory
+    if not awaited.is_of_same_look(watch.awaited):
+        in_same_step = bool(step and step.touched) and awaited.is_of_same_step(watch.awaited)
         memory = rules.renew(memory) if in_same_step and memory is not None else None
-    began_at = watch.began if watch.phase == (*scope, ended) else seen.seconds
+    began_at = watch.began if watch.awaited == awaited else seen.seconds
     lasting = rules.follow(state, watch.lasting, seen)
-    return RollWatch((*scope, ended), began_at, rules.remember(state, memory, seen), lasting)
+    return RollWatch(awaited, began_at, rules.remember(state, memory, seen), lasting)
 
 
 def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:

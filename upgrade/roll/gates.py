@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from attrs import field, frozen
 
@@ -77,20 +77,49 @@ class GateResult:
     """How long it takes at least, if it waits for nothing but time."""
 
 
+class AwaitedEvent(NamedTuple):
+    """The event that a roll waits for; when it changes, the time restarts."""
+
+    is_going_back: bool
+    round: int
+    """As ``RollState.at``."""
+    steps: int
+    """As ``RollState.steps``."""
+    is_between_steps: bool
+    waits: int
+    """As ``RollState.waits``."""
+    ended: tuple[tuple[str, str], ...] = ()
+    """Instance and verb of each command of the step that has ended."""
+
+    @classmethod
+    def of(cls, state: RollState) -> AwaitedEvent:
+        """Return the event that a state waits for."""
+        ended = sorted(key for key, end in state.step.ended.items() if end) if state.step else ()
+        return cls(state.is_going_back, state.at, state.steps, state.step is None, state.waits, tuple(ended))
+
+    def is_of_same_look(self, other: AwaitedEvent | None) -> bool:
+        """Whether at most commands have ended in between."""
+        return other is not None and other._replace(ended=self.ended) == self
+
+    def is_of_same_step(self, other: AwaitedEvent | None) -> bool:
+        """Whether it is about the same step, also if looking began anew."""
+        return other is not None and other._replace(waits=self.waits).is_of_same_look(self)
+
+
 @frozen
 class RollWatch:
     """The memory between looks, which is not in the journal."""
 
-    phase: tuple[object, ...] = ()
-    """The awaited event; when it changes, the time restarts."""
+    awaited: AwaitedEvent | None = None
+    """None before the first look."""
     began: float = 0.0
     memory: Any = field(default=None, hash=False)
-    """The memory of the rules for the phase."""
+    """The memory of the rules for the step."""
     lasting: Any = field(default=None, hash=False)
     """The memory of the rules for the whole roll."""
 
     def waited(self, seen: RollObservation) -> float:
-        """Return the seconds since the present phase began."""
+        """Return the seconds since the awaited event is awaited."""
         return seen.seconds - self.began
 
 

@@ -15,7 +15,7 @@ from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
-from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.gates import AwaitedEvent, RollWatch
 from streams_assignor.upgrade.roll.group_life import GroupLife, MemberLife
 from streams_assignor.upgrade.roll.group_memory import GroupMemory
 from streams_assignor.upgrade.roll.group_observation import CountedMembers, PartitionOffsets, StateBehind
@@ -59,7 +59,7 @@ def sample():
         known={"B": frozenset({two})},
         joined={},
     )
-    watch = RollWatch((False, 0, 1, False, 0, ()), 85.0, memory, life)
+    watch = RollWatch(AwaitedEvent(False, 0, 1, False, 0), 85.0, memory, life)
     roll = evolve(first.roll, step=step, steps=1, deviation=FOUND)
     return evolve(first, roll=roll, watch=watch, seconds=100.0, input=SimulatedInput(), died=frozenset())
 
@@ -152,7 +152,7 @@ VALUES = {
     },
     CommandEnded: {"status": 1, "how": "found"},
     DeviationFound: {"kind": DeviationKind.UNOWNED, "options": (), "instances": (), "gate": "owners"},
-    RollWatch: {"phase": (False, 0, 1, False, -1, ()), "began": 84.0, "memory": None, "lasting": None},
+    RollWatch: {"awaited": AwaitedEvent(False, 0, 1, False, -1), "began": 84.0, "memory": None, "lasting": None},
     GroupMemory: {"times": UnownedTimes(last=0.0), "offsets": None, "state_lags": {}},
     UnownedTimes: {
         "last": 89.0,
