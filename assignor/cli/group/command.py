@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from attrs import evolve
 from click.core import ParameterSource
 
+from streams_assignor.cli.group._look import Looks, progress_report
 from streams_assignor.cli.group._lookup import Lookup, load_lookup
+from streams_assignor.cli.group._options import WORDS, InspectionOptions
 from streams_assignor.cli.group._output import OUTPUTS, Output
-from streams_assignor.cli.group._wait import (
-    EMPTY_CONDITION,
-    STABLE_CONDITION,
-    RememberedState,
-    StateFile,
-    WaitCondition,
-    expected_members,
-    release_condition,
-    wait_for,
-)
+from streams_assignor.cli.group._wait import StateFile, WaitCondition, wait_for
 from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
-from streams_assignor.cli.group._what_if import FORMS as FORECAST_FORMS
-from streams_assignor.cli.group._what_if import read_config, read_operation, session_timeout_of, show_forecast
+from streams_assignor.cli.group._what_if import read_config, session_timeout_of, show_forecast
 from streams_assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -44,42 +32,22 @@ from streams_assignor.cli.params import (
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.progress import step
 from streams_assignor.formats.text import format_seconds, printable, sanitize
-from streams_assignor.groups import (
-    LOOKUP_TIMEOUT_SECONDS,
-    ClusterGroups,
-    CrashLoopDetector,
-    InspectedGroup,
-    InspectedMember,
-    NoSuchGroup,
-    inspect_group,
-)
-from streams_assignor.groups.check import check_members
-from streams_assignor.groups.offsets import UnreadRecordsDetector, check_lag, offset_request
+from streams_assignor.groups import LOOKUP_TIMEOUT_SECONDS, ExpectedMembers
+from streams_assignor.groups.offsets import UnreadRecordsDetector
 from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.extras import MissingExtraError
-from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.upgrade.releases import ResolvedRelease
 
 if TYPE_CHECKING:
     from streams_assignor.spark_sim.forecast import Operation
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
-    from streams_assignor.upgrade.streams_config import StreamsConfig
 
 WATCH_SECONDS: Final = 1.0
-_NEAREST: Final = 3
 LOOPBACK: Final = "127.0.0.1"
 _LAST_PORT: Final = 65_535
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
-_WORDS: Final = {
-    "describe": "NAME",
-    "watch": "[NAME]",
-    "wait": "NAME stable|empty|release=RELEASE",
-    "what-if": "NAME STEP",
-}
-"""The words before the name of a group, and their operands; a group of such a name is ``describe NAME``."""
-FLEET_FORMS: Final = ("table", "json", "yaml", "markdown", "html")
-"""The forms of ``list --to``."""
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
@@ -96,7 +64,7 @@ def _hint(_context: click.Context, parameter: click.Parameter, value: Any) -> An
     """Name the word that replaces an option: it is there for one release more."""
     word = parameter.opts[0].removeprefix("--")
     if value and sys.stderr.isatty():
-        _note(f"--{word} is now group {word} {_WORDS[word]}")
+        _note(f"--{word} is now group {word} {WORDS[word]}")
     return value
 
 
@@ -126,7 +94,7 @@ def _complete_words(context: click.Context, parameter: click.Parameter, incomple
     given = tuple(params.get("words") or ())
     if len(given) == 2 and given[0] == "wait":
         return _complete_condition(context, parameter, incomplete)
-    words = [] if given else ["list", *_WORDS]
+    words = [] if given else ["list", *WORDS]
     names: Sequence[str] = ()
     with suppress(click.ClickException, ClusterError, MissingExtraError):  # a shell shows no error
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
@@ -182,34 +150,7 @@ def _complete_words(context: click.Context, parameter: click.Parameter, incomple
     help="Of a lookup (10s), or of wait (10m).",
 )
 @click.pass_context
-def group(
-    context: click.Context,
-    words: Sequence[str],
-    everything: bool,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    output: str | None,
-    as_json: bool,
-    check: bool,
-    reads_lag: bool | None,
-    expect_members: int | None,
-    max_lag: int | None,
-    watch: bool,
-    wanted: str | None,
-    address: tuple[str, int] | None,
-    target: str | None,
-    contexts: Path | None,
-    members: int | None,
-    since: RememberedState | None,
-    restarted: tuple[str, ...],
-    session_timeout: float | None,
-    operation: str | None,
-    settings_file: Path | None,
-    state: str | None,
-    assume: str | None,
-    interval: float | None,
-    timeout: float | None,
-) -> None:
+def group(context: click.Context, /, bootstrap_servers: str | None, command_config: Path | None, **given: Any) -> None:
     """Inspect a live group of any language: versions, tasks, upgrade status, and findings.
 
     The first line says how far the group is. The group is only described, so nothing changes. watch prints changes
@@ -236,111 +177,91 @@ def group(
       streams-assignor group what-if billing "restart pod-3"      # rebalances, moved tasks
       streams-assignor group what-if billing "upgrade all 4.3"    # the cheapest order
     """  # noqa: D301 - click reads the backspace character
-    name, watch, wanted, operation = _asked(words, everything, watch, wanted, operation)
-    form = _output_form(output, as_json)
-    assumed = _release(assume, "--assume").release if assume is not None else None
-    condition = _condition(wanted, assume) if wanted is not None else None
-    if condition and (watch or name is None):
-        raise click.UsageError("expected --wait with the NAME of one group and without --watch")
-    if max_lag is not None and (reads_lag is False or not (check or watch)):
-        raise click.UsageError("expected --max-lag with --check or --watch, and without --no-lag")
-    if expect_members is not None and (name is None or not (check or watch)):
-        raise click.UsageError("expected --expect-members with the NAME of one group, and with --check or --watch")
-    step_asked = read_operation(operation) if operation is not None else None
-    if step_asked and (
-        watch or condition or check or max_lag is not None or name is None or form not in FORECAST_FORMS
-    ):
-        raise click.UsageError(
-            "expected what-if NAME STEP, without --watch, --wait, --check and --max-lag, and with "
-            f"-o {'|'.join(FORECAST_FORMS)}"
-        )
-    if (settings_file or state) and not step_asked:
-        raise click.UsageError("expected --config and --state with what-if")
-    for_members = members or since or restarted or (session_timeout and not step_asked)
-    if for_members and not (condition and condition.needs_members):
-        raise click.UsageError(
-            "expected --members, --since, --restarted and --session-timeout with wait NAME stable|release="
-        )
-    if contexts and not target:
-        raise click.UsageError("expected --contexts with --to")
-    if target and (name or watch or condition or step_asked or check):
-        raise click.UsageError("expected --to with list, and without --check")
-    if address and (name or watch or condition or step_asked or check or target or output or as_json):
-        raise click.UsageError("expected --serve with list, and without --check, --to and -o")
-    if form not in (FLEET_FORMS if target else OUTPUTS):
-        raise click.UsageError(f"expected -o {'|'.join(FLEET_FORMS if target else OUTPUTS)}, got {form}")
-    expected = expected_members(name or "", members, restarted, since, session_timeout)
-    if target:
-        clusters = _clusters(context, bootstrap_servers, command_config, contexts)
-        resolved = _release(target, "--to", assume)
-        context.exit(_show_fleet(clusters, resolved, assumed, timeout, form, reads_lag=reads_lag is not False))
+    options = InspectionOptions.parse(**given)
+    expected = options.expected_members()
+    if options.target:
+        clusters = _clusters(context, bootstrap_servers, command_config, options.contexts)
+        context.exit(_show_fleet(clusters, options, options.target))
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
-    if condition:
-        limit = timeout or WAIT_SECONDS
-        seconds = min(seconds, limit)
-    else:
-        limit, seconds = 0.0, timeout or seconds
-    lookup = load_lookup()(servers, config.settings, seconds)
-    if step_asked:
-        member_settings, session_s = read_config(settings_file), session_timeout_of(session_timeout, settings_file)
-        _forecast(lookup, name, assumed, step_asked, member_settings, form, state == "ephemeral", session_s)
+    limit = (options.timeout or WAIT_SECONDS) if options.condition else 0.0
+    lookup = load_lookup()(servers, config.settings, min(seconds, limit) if limit else options.timeout or seconds)
+    if options.operation:
+        _forecast(lookup, options, options.operation)
         return
-    if reads_lag is None:
-        reads_lag = max_lag is not None or not (watch or condition)
-    unread = UnreadRecordsDetector() if check or watch or address else None
-    report = _report_progress(watch or bool(address))
-    add_offsets = partial(_with_offsets, lookup, max_lag, unread, report) if reads_lag else list
-    nearest = cache(partial(_nearest, lookup, name))
-    look: Callable[[], Look] = partial(
-        _look, lookup, name, {}, assumed, nearest, add_offsets, unread, expect_members or 0
-    )
-    if address:
+    looks = _looks(lookup, options)
+    if options.address:
         step("")
         from streams_assignor.cli.group._serve import SERVE_SECONDS, serve
 
-        serve(look, address, interval or SERVE_SECONDS)
+        serve(looks.look, options.address, options.interval or SERVE_SECONDS)
         return
-    pause = WATCH_SECONDS if interval is None else interval
-    shown = OUTPUTS[form](name is None)
-    if watch or condition:
+    pause = WATCH_SECONDS if options.interval is None else options.interval
+    shown = OUTPUTS[options.form](options.name is None)
+    if options.watch:
         step("")
-    if watch:
-        context.exit(_watch(look, shown, name or "groups", interval=pause, check=check))
-    if condition:
-        result = wait_for(
-            name or "",
-            condition,
-            expected,
-            look,
-            timeout=limit,
-            interval=pause,
-            report=lambda line: click.echo(line, err=form != "table"),
-        )
-        for text in result.notes:
-            _note(text)
-        groups = result.look.groups  # none if a group that has to be empty does not exist
-        if result.status or not (check and groups):
-            if form != "table" and groups:
-                shown.show(groups)
-            context.exit(result.status)
-    context.exit(_show(look, shown, interval=pause, check=check))
+        context.exit(_watch(looks.look, shown, options.name or "groups", interval=pause, check=options.check))
+    if options.condition:
+        step("")
+        status = _wait(looks.look, shown, options, options.condition, expected, limit, pause)
+        if status is not None:
+            context.exit(status)
+    context.exit(_show(looks.look, shown, interval=pause, check=options.check))
 
 
-def _forecast(
-    lookup: Lookup,
-    name: str | None,
-    assumed: Release | None,
-    operation: Operation,
-    config: StreamsConfig,
-    form: str,
-    ephemeral: bool,
-    session_timeout_s: float | None,
-) -> None:
+def _looks(lookup: Lookup, options: InspectionOptions) -> Looks:
+    """Return the looks that the options ask for."""
+    repeats = options.watch or options.condition
+    with_lag = options.max_lag is not None or not repeats if options.reads_lag is None else options.reads_lag
+    lasts = options.check or options.watch or options.address
+    return Looks(
+        lookup,
+        options.name,
+        options.assumed,
+        reads_lag=with_lag,
+        max_lag=options.max_lag,
+        unread=UnreadRecordsDetector() if lasts else None,
+        expect_members=options.expect_members or 0,
+        report=progress_report(watch=options.watch or bool(options.address)),
+    )
+
+
+def _wait(
+    look: Callable[[], Look],
+    output: Output,
+    options: InspectionOptions,
+    condition: WaitCondition,
+    expected: ExpectedMembers,
+    limit: float,
+    pause: float,
+) -> int | None:
+    """Wait, and show the group unless the table does; return the exit status, None if problems decide it."""
+    is_table = options.form == "table"
+    result = wait_for(
+        options.name or "",
+        condition,
+        expected,
+        look,
+        timeout=limit,
+        interval=pause,
+        report=lambda line: click.echo(line, err=not is_table),
+    )
+    for text in result.notes:
+        _note(text)
+    groups = result.look.groups  # none if a group that has to be empty does not exist
+    if options.check and groups and not result.status:
+        return None
+    if not is_table and groups:
+        output.show(groups)
+    return result.status
+
+
+def _forecast(lookup: Lookup, options: InspectionOptions, operation: Operation) -> None:
     """Look at a group once and print what a step does to it."""
-    nearest = cache(partial(_nearest, lookup, name))
-    current = _look(lookup, name, {}, assumed, nearest, list)
+    config = read_config(options.settings_file)
+    session_s = session_timeout_of(options.session_timeout, options.settings_file)
+    current = Looks(lookup, options.name, options.assumed).look()
     if current.error:
         raise click.ClickException(error_text(current.error))
     group = current.groups[0]
@@ -349,9 +270,9 @@ def _forecast(
         lookup.changelog_sizes(group.described.name, step),
         operation,
         config,
-        form,
-        ephemeral=ephemeral,
-        session_timeout_s=session_timeout_s,
+        options.form,
+        ephemeral=options.state == "ephemeral",
+        session_timeout_s=session_s,
     )
 
 
@@ -374,13 +295,7 @@ def _clusters(
 
 
 def _show_fleet(
-    clusters: Mapping[str, tuple[str, CommandConfig]],
-    target: ResolvedRelease,
-    assume: Release | None,
-    timeout: float | None,
-    form: str,
-    *,
-    reads_lag: bool,
+    clusters: Mapping[str, tuple[str, CommandConfig]], options: InspectionOptions, target: ResolvedRelease
 ) -> int:
     """Look once at each cluster and print its Streams groups beside a release; return the exit status."""
     from streams_assignor.cli.group._fleet import cluster_of, show_fleet  # a look without plans is made sooner
@@ -390,147 +305,14 @@ def _show_fleet(
     seen = []
     for name, (servers, config) in clusters.items():
         step(f"{name}: looking at groups and brokers")
-        seconds = timeout or config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+        seconds = options.timeout or config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
         lookup = load_lookup()(servers, config.settings, seconds)
-        add_offsets = partial(_with_offsets, lookup, None, None, _report_progress(watch=False)) if reads_lag else list
-        current = _look(lookup, None, {}, assume, lambda: "", add_offsets)
+        current = _looks(lookup, options).look()
         brokers, why = read_brokers(servers, config, seconds)
-        seen.append(cluster_of(name, current, brokers, why, target, assume))
+        seen.append(cluster_of(name, current, brokers, why, target, options.assumed))
     step("writing what was found")
-    show_fleet(seen, target.release.name, form)
+    show_fleet(seen, target.release.name, options.form)
     return int(any(cluster.failures for cluster in seen))
-
-
-def _condition(wanted: str, assume: str | None) -> WaitCondition:
-    match wanted.partition("="):
-        case ("stable", "", ""):
-            return STABLE_CONDITION
-        case ("empty", "", ""):
-            return EMPTY_CONDITION
-        case ("release", "=", name) if name:
-            return release_condition(_release(name, "wait", assume))
-    raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="wait")
-
-
-def _release(name: str, option: str, assume: str | None = None) -> ResolvedRelease:
-    try:
-        return resolve_release(name, assume)
-    except UpgradeError as error:
-        raise click.BadParameter(str(error), param_hint=option) from error
-
-
-def _asked(
-    words: Sequence[str], everything: bool, watch: bool, wanted: str | None, operation: str | None
-) -> tuple[str | None, bool, str | None, str | None]:
-    """Return the name of a group (None: all), whether it is watched, and what is waited for, or played."""
-    match (*words,):
-        case ("watch", *names) if len(names) < 2 and not (everything and names):
-            return next(iter(names), None), True, wanted, operation
-        case ("wait", name, condition) if wanted is None and not everything:
-            return name, watch, condition, operation
-        case ("what-if", name, step_asked) if operation is None and not everything:
-            return name, watch, wanted, step_asked
-        case (("wait" | "what-if") as word, *_):
-            raise click.UsageError(f"expected {word} {_WORDS[word]}")
-    return _group_name(words, everything), watch, wanted, operation
-
-
-def _group_name(words: Sequence[str], everything: bool) -> str | None:
-    """Return the name of a group; None for all groups."""
-    match (*words,):
-        case () if everything:
-            return None
-        case ("list",):
-            return None
-        case ("describe", name) | (name,) if not everything:
-            return name
-    raise click.UsageError("expected either the NAME of a group or --all")
-
-
-def _output_form(output: str | None, as_json: bool) -> str:
-    if as_json and output not in (None, "json"):
-        raise click.UsageError(f"expected either --json or -o {output}")
-    return output or ("json" if as_json else "table")
-
-
-def _look(
-    lookup: Lookup,
-    name: str | None,
-    detectors: dict[str, CrashLoopDetector],
-    assume: Release | None,
-    nearest: Callable[[], str],
-    add_offsets: Callable[[Sequence[InspectedGroup]], Sequence[InspectedGroup]],
-    unread: UnreadRecordsDetector | None = None,
-    expect_members: int = 0,
-) -> Look:
-    """Look once at a group, or at all; an error of the cluster is part of the result."""
-    try:
-        cluster = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
-    except NoSuchGroup as error:
-        return Look(error=NoSuchGroup(f"{error}{nearest()}"))
-    except ClusterError as error:
-        return Look(error=error)
-    now = time.monotonic()
-    groups = [
-        detectors.setdefault(group.name, CrashLoopDetector()).update(inspect_group(group, assume=assume), now)
-        for group in cluster.groups
-    ]
-    names = {group.name for group in cluster.groups}
-    for gone in detectors.keys() - names:
-        del detectors[gone]
-    if unread:
-        unread.forget_others(names)
-    with_offsets = [
-        evolve(group, findings=(*check_members(group.described, expect_members), *group.findings))
-        for group in add_offsets(groups)
-    ]
-    undecided = unread is not None and unread.is_undecided(time.monotonic(), CONFIRM_SECONDS)
-    return Look(groups=tuple(with_offsets), failures=cluster.failures, is_undecided=undecided)
-
-
-def _with_offsets(
-    lookup: Lookup,
-    max_lag: int | None,
-    unread: UnreadRecordsDetector | None,
-    report: Callable[[str], object],
-    groups: Sequence[InspectedGroup],
-) -> Sequence[InspectedGroup]:
-    """Return the groups with their offsets, and with the problems that these show."""
-    described = [group for group in groups if not group.described.error or any(map(_has_assignment, group.members))]
-    offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
-    report("")
-    with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]
-    if unread:
-        now = time.monotonic()
-        with_offsets = [unread.update(group, now) for group in with_offsets]
-    return with_offsets if max_lag is None else [check_lag(group, max_lag) for group in with_offsets]
-
-
-def _has_assignment(member: InspectedMember) -> bool:
-    return bool(member.assignment.partitions or member.assignment.active)
-
-
-def _report_progress(watch: bool) -> Callable[[str], object]:
-    """Return what shows a line at a terminal until the next one; an empty line clears it."""
-    if watch or not sys.stderr.isatty():
-        return lambda _line: None
-    from streams_assignor.formats.console import SafeConsole
-
-    status = SafeConsole(stderr=True).status("")
-
-    def report(line: str) -> None:
-        status.update(line)
-        status.start() if line else status.stop()
-
-    return report
-
-
-def _nearest(lookup: Lookup, name: str | None) -> str:
-    """Name the groups with the most similar names; empty if there are none."""
-    with suppress(ClusterError):
-        if similar := get_close_matches(name or "", lookup.names(), n=_NEAREST):
-            return f"; did you mean {' or '.join(map(printable, similar))}?"
-    return ""
 
 
 def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:

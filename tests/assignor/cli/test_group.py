@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from streams_assignor.cli.group import _cells, _tables, _watch, command
+from streams_assignor.cli.group import _cells, _look, _tables, _watch, command
 from streams_assignor.cli.main import cli
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
@@ -443,7 +443,7 @@ def fixture_clock(monkeypatch):
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
     monkeypatch.setattr(_watch, "time", clock)
-    monkeypatch.setattr(command.time, "monotonic", clock.monotonic)
+    monkeypatch.setattr(_look.time, "monotonic", clock.monotonic)
     return clock
 
 

@@ -155,7 +155,7 @@ def test_a_step_that_ends_badly_has_status_1(run):
     [
         (("--what-if", "explode B"), "expected one of restart WHICH"),
         (("--what-if", "restart B", "--watch"), "without --watch"),
-        (("--what-if", "restart B", "--check"), "without --watch, --wait, --check"),
+        (("--what-if", "restart B", "--check"), "without --watch, --wait and --check"),
         (("--what-if", "restart B", "-o", "openmetrics"), "-o table|json|yaml"),
         (("--state", "ephemeral"), "with what-if"),
         (("--session-timeout", "30s"), "--session-timeout with wait"),
