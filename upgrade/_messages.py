@@ -26,6 +26,8 @@ class MessageCode(enum.Enum):
     BOUNCE_BACK = "remove upgrade.from and bounce every member to {target}, one by one"
     STOP = "stop every member of {origin}, and wait until the group is empty"
     START = "start every member as {target}"
+    START_WITH = START + " with {option}"
+    STOP_AGAIN = "stop every member again, and wait until the group is empty"
 
     SAME_VERSION = "both use metadata version {origin.supported_version}, so any leader reads any member"
     VERSION_PROBING = (
@@ -34,6 +36,12 @@ class MessageCode(enum.Enum):
     WITH_VALUE = "with it {effects}"
     BROKERS_ASSIGN = "brokers assign the tasks of a streams group to members of both releases"
     KEEPS_TOPOLOGY = "a streams group keeps its topology and its committed offsets while it is empty"
+    BECOMES_CLASSIC = (
+        "the first member that joins turns the empty streams group into a classic one, which keeps the committed "
+        "offsets and has no topology of its own; a streams group keeps its topology while it is empty"
+    )
+    BECOMES_STREAMS = "the first member that joins turns the empty group into a streams group of the new topology"
+    ONE_PROTOCOL = "a group has one protocol, and only an empty group changes it: there is no online migration"
     NOTHING_NEW = "now {origin} does nothing that {target} does not know"
     NEVER_MEET = "then no member of {origin} is in one group with a member of {target}"
     STARTS_ANEW = "the group starts anew with one version"
@@ -48,6 +56,10 @@ class MessageCode(enum.Enum):
     LOWER_VERSION = "the member that is left keeps the whole group on the lower version"
     MEMBERS_MEET = "a member that is left is in one group with the new members, as in a rolling bounce without a plan"
     NOTHING_PROCESSED = "nothing is processed"
+    TOPOLOGY_REFUSED = (
+        "members with the new topology end: InvalidRequestException: Topology updates are not supported yet"
+    )
+    PROTOCOL_REFUSED = "members of the streams protocol fail: GROUP_ID_NOT_FOUND"
 
     # -- effects of upgrade.from on each obstacle: with the value, without it, when it is removed, if it is kept
     OLD_VERSION = "they still send version {behind.supported_version}, the newest that a leader of {behind} can read"

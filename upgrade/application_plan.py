@@ -42,7 +42,7 @@ from streams_assignor.upgrade.hazards import (
     with_fixed_releases,
 )
 from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
-from streams_assignor.upgrade.planner import Advice, in_streams_group
+from streams_assignor.upgrade.planner import Advice, in_streams_group, with_new_topology
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 from streams_assignor.upgrade.remedy_steps import through_bridge, with_remedies
@@ -259,6 +259,8 @@ def plan_for(
         *parameters.notes(start.release, end.release, needed),
     )
     advice = with_remedies(evolve(advice, notes=notes), judged or (), facts, refused)
+    if TOPOLOGY_IS_KEPT in reasons:
+        advice = with_new_topology(advice)
     if reasons:
         unsafe = evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
         advice = evolve(advice, guidance=unsafe)

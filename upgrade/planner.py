@@ -21,6 +21,7 @@ from streams_assignor.upgrade.hazards import (
     Remedy,
     StepKind,
     WayBack,
+    WayBackVerdict,
     assumptions_of,
     count_by_severity,
     hazards_between,
@@ -158,6 +159,38 @@ def in_streams_group(advice: Advice) -> Advice:
         evolve(step, why=PlanMessage(code)) if code else step for step, code in zip(advice.steps, codes, strict=True)
     )
     return evolve(advice, steps=steps, hazards=hazards_in_streams_group(advice.hazards), is_of_streams_group=True)
+
+
+def with_new_topology(advice: Advice) -> Advice:
+    """Return the advice for a streams group of another topology: its remedies, then the way through a classic group.
+
+    Run with 4.2.2, 4.3.1 and 4.4.0: committed offsets are kept.
+    """
+    origin, target = advice.guidance.hops[0].origin, advice.guidance.hops[-1].target
+    stopped = Upgrade(origin, target, Plan.OFFLINE)
+
+    def step(do: MessageCode, why: MessageCode, if_skipped: MessageCode, option: str, back: WayBack) -> PlanStep:
+        what = PlanMessage.of(do, {"origin": origin, "target": target, "option": option})
+        return PlanStep(what, PlanMessage(why), PlanMessage(if_skipped), back, "KIP-1071, upgrade guide of 4.2")
+
+    def back(protocol: str) -> WayBack:
+        of_release = way_back(stopped, StepKind.DONE)
+        how = (
+            "no bounce leads back: stop every member, wait until the group is empty, and start every member as "
+            f"{origin} with group.protocol={protocol} and the old topology"
+        )
+        return WayBack(WayBackVerdict.OFFLINE, "; ".join([how, *of_release.how.split("; ")[1:]]), of_release.source)
+
+    code = MessageCode
+    new = "group.protocol={} and the new topology".format
+    steps = (
+        step(code.STOP, code.ONE_PROTOCOL, code.TOPOLOGY_REFUSED, "", way_back(stopped, StepKind.STOPPED)),
+        step(code.START_WITH, code.BECOMES_CLASSIC, code.TOPOLOGY_REFUSED, new("classic"), back("streams")),
+        step(code.STOP_AGAIN, code.ONE_PROTOCOL, code.PROTOCOL_REFUSED, "", back("streams")),
+        step(code.START_WITH, code.BECOMES_STREAMS, code.NOTHING_PROCESSED, new("streams"), back("classic")),
+    )
+    remedies = (each for each in advice.steps if each.remedies)
+    return evolve(advice, plan=Plan.OFFLINE, steps=(*remedies, *steps))
 
 
 def advise(

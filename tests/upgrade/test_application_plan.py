@@ -88,6 +88,15 @@ def test_a_release_that_does_not_decide_the_steps_is_not_questioned(known, origi
     assert not [note for note in notes if "is what you say" in note]
 
 
+WAY_OF_A_TOPOLOGY = [
+    "stop every member of 4.2.2, and wait until the group is empty",
+    "start every member as 4.4.0 with group.protocol=classic and the new topology",
+    "stop every member again, and wait until the group is empty",
+    "start every member as 4.4.0 with group.protocol=streams and the new topology",
+]
+"""Its steps were "bounce every member to 4.4.0", after which each of them had ended."""
+
+
 @pytest.mark.parametrize("offline", [False, True])
 @pytest.mark.parametrize("shown_by", ["settings", "group"])
 def test_a_streams_group_accepts_no_other_topology_also_when_it_is_stopped(shown_by, offline):
@@ -104,6 +113,7 @@ def test_a_streams_group_accepts_no_other_topology_also_when_it_is_stopped(shown
     assert ("the streams group does not accept the new topology, see below", False) == (found.blocked, found.is_safe)
     assert "start them with group.protocol=classic and the new topology; stop them; wait until" in topologies["way"]
     assert not any("while one of them leads" in line for line in found.application.change.lines())
+    assert WAY_OF_A_TOPOLOGY == [str(step.do) for step in found.advice.steps]
     assert plan_for(evolve(known, change=None), "4.2.2", "4.4.0", offline=offline).is_safe
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from streams_assignor.upgrade._messages import MessageCode
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.group_configurations import AVAILABLE, EARLY_ACCESS
@@ -79,7 +80,7 @@ class _Text(enum.StrEnum):
     )
     CONFIGURE_BACK = "remove the configurations, or leave them: a classic group ignores them"
     STOP = "stop every member of {origin}, and wait until the group is empty"
-    STOP_WHY = "a group has one protocol, and only an empty group changes it: there is no online migration"
+    STOP_WHY = MessageCode.ONE_PROTOCOL.value
     STOP_STREAMS_WHY = STOP_WHY + (
         "; members that are closed leave, except static ones, which are gone when their sessions have timed out"
     )
@@ -99,13 +100,8 @@ class _Text(enum.StrEnum):
     START_CLASSIC_WHY = START_WHY + "; the settings of the members have effect again"
     WITH_TOPOLOGY = " and the new topology"
     BACK_WITH_TOPOLOGY = " and the old topology"
-    START_DETOUR_WHY = (
-        "the first member that joins turns the empty streams group into a classic one, which keeps the committed "
-        "offsets and has no topology of its own; a streams group keeps its topology while it is empty"
-    )
-    START_DETOUR_SKIPPED = (
-        "members with the new topology end: InvalidRequestException: Topology updates are not supported yet"
-    )
+    START_DETOUR_WHY = MessageCode.BECOMES_CLASSIC.value
+    START_DETOUR_SKIPPED = MessageCode.TOPOLOGY_REFUSED.value
     START_SKIPPED = "nothing is processed, and committed offsets expire after offsets.retention.minutes"
     START_BACK = (
         "no bounce leads back: stop every member, wait until the group is empty, and start every member as {origin} "
