@@ -24,7 +24,7 @@ AVAILABLE: Final = (4, 2)
 
 @frozen
 class GroupConfiguration:
-    """A configuration of a streams group on the brokers."""
+    """A configuration of a streams group, or of a group of consumers, on the brokers."""
 
     name: str
     default: int
@@ -143,6 +143,30 @@ REPLACED_SETTINGS: Final[Mapping[str, GroupConfiguration]] = {
     configuration.replaces: configuration for configuration in GROUP_CONFIGURATIONS if configuration.replaces
 }
 """The configurations that replace a setting of classic members, by that setting."""
+
+CONSUMER_SETTINGS: Final[Mapping[str, GroupConfiguration]] = {
+    name: GroupConfiguration(
+        f"consumer.{name}",
+        default,
+        f"group.consumer.{name}",
+        since=(4, 0),
+        replaces=name,
+        minimum=default,
+        minimum_name=f"group.consumer.min.{name}",
+        maximum=maximum,
+        maximum_name=f"group.consumer.max.{name}",
+        if_lost=if_lost,
+    )
+    for name, default, maximum, if_lost in (
+        ("session.timeout.ms", 45_000, 60_000, "partitions of a member that fails move after that of the brokers"),
+        ("heartbeat.interval.ms", 5_000, 15_000, "members notice an assignment in the interval of the brokers"),
+    )
+}
+"""The same of groups with the consumer protocol (KIP-848)."""
+
+
+MIGRATION_POLICY: Final = "group.consumer.migration.policy"
+"""The configuration of brokers that says whether members change to the consumer protocol, and back, one by one."""
 
 
 @frozen

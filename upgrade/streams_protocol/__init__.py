@@ -9,6 +9,7 @@ from streams_assignor.upgrade.streams_protocol._hazards import TO_STREAMS
 from streams_assignor.upgrade.streams_protocol._requirements import (
     REQUIREMENTS,
     Facts,
+    JudgedRequirement,
     Reliance,
     RequirementStatus,
     reliances_named,
@@ -20,6 +21,7 @@ __all__ = [
     "SURVIVALS",
     "TO_STREAMS",
     "Facts",
+    "JudgedRequirement",
     "Protocol",
     "Reliance",
     "RequirementStatus",

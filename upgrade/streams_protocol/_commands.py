@@ -48,6 +48,10 @@ class Target:
         """Show committed offsets and lags."""
         return self._line(tool, "--describe", "--group", self.group, "--offsets")
 
+    def show_members(self) -> str:
+        """Show the members of a group of consumers, with the protocol of each."""
+        return self._line("kafka-consumer-groups", "--describe", "--group", self.group, "--members", "--verbose")
+
     def _kafka_configs(self, option: str, pairs: str) -> str:
         entity = ("--alter", "--entity-type", "groups", "--entity-name", self.group)
         return self._line("kafka-configs", *entity, option, pairs)

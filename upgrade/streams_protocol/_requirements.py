@@ -289,12 +289,13 @@ def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[JudgedRequ
 
 def _judge_brokers(facts: Facts) -> Iterator[JudgedRequirement]:
     for row in (BROKER_RELEASE, KAFKA_20254):
-        yield JudgedRequirement(row, _concern(row.violated, facts))
+        yield JudgedRequirement(row, concern_of(row.violated, facts))
         if row is BROKER_RELEASE:
             yield JudgedRequirement(STREAMS_VERSION_RAISED, _judge_level(facts.streams_version))
 
 
-def _concern(condition: Condition, facts: Facts) -> Concern:
+def concern_of(condition: Condition, facts: Facts) -> Concern:
+    """Return whether a condition holds; of the brokers, with the options that would tell."""
     concern = judge_condition(condition, facts.applications)
     options = (_BROKERS_OPTION if text.endswith(_OF_BROKERS) else text for text in concern.decided_by)
     return evolve(concern, decided_by=tuple(options))
@@ -317,7 +318,7 @@ def _judge_application(target: Release, facts: Facts) -> Iterator[JudgedRequirem
         violated = row.violated
         if reliance is Reliance.STATIC_MEMBERS and target.number >= STATIC_MEMBERSHIP:
             violated &= Brokers(before=STATIC_MEMBERSHIP)
-        concern = _concern(violated, facts)
+        concern = concern_of(violated, facts)
         if concern.answer is Answer.UNKNOWN and reliance in facts.absent:
             concern = Concern(Answer.NO, (f"--without {reliance.value}",))
         yield JudgedRequirement(row, concern)

@@ -75,19 +75,24 @@ class LostSetting:
         return {"setting": self.name, "where": self.where, "consequence": self.consequence}
 
 
-def carried_settings(settings: Sequence[SettingFacts] | None, limits: Mapping[str, int]) -> tuple[CarriedSetting, ...]:
+def carried_settings(
+    settings: Sequence[SettingFacts] | None,
+    limits: Mapping[str, int],
+    replaced: Mapping[str, GroupConfiguration] = REPLACED_SETTINGS,
+) -> tuple[CarriedSetting, ...]:
     """List what ``kafka-configs`` has to set: of unknown settings every row, else those that are set.
 
     ``settings`` are those without conditions first, then those under each condition. ``limits`` are those of the
-    brokers, by the names of their configurations, as far as they are known.
+    brokers, by the names of their configurations, as far as they are known; ``replaced`` are the configurations that
+    replace settings, by these.
 
     Raises:
         ConfigException: A value is not a number that Kafka accepts.
     """
-    rows = {name: row.within(limits) for name, row in REPLACED_SETTINGS.items()}
+    rows = {name: row.within(limits) for name, row in replaced.items()}
     if settings is None:
         return tuple(CarriedSetting(row, None) for row in rows.values())
-    return tuple(_carried(name, row, settings) for name, row in rows.items() if _stated(name, settings))
+    return tuple(_carried(name, row, settings) for name, row in rows.items() if stated(name, settings))
 
 
 def lost_settings(settings: Sequence[SettingFacts] | None) -> tuple[LostSetting, ...]:
@@ -112,13 +117,14 @@ def _key_of(variant: SettingFacts, name: str) -> str:
     return next((key for key in names if key in variant.values), "")
 
 
-def _stated(name: str, settings: Sequence[SettingFacts]) -> list[Setting]:
-    found = (main_consumer_setting(variant, name) for variant in settings)
+def stated(name: str, settings: Sequence[SettingFacts] | None) -> list[Setting]:
+    """Return a setting of main consumers: without conditions, then under each condition, where it is set."""
+    found = (main_consumer_setting(variant, name) for variant in settings or ())
     return [setting for setting in found if setting is not None]
 
 
 def _carried(name: str, row: GroupConfiguration, settings: Sequence[SettingFacts]) -> CarriedSetting:
-    first, *others = _stated(name, settings)
+    first, *others = stated(name, settings)
     differing = (setting.where for setting in others if setting.value != first.value)
     key = next(filter(None, (_key_of(variant, name) for variant in settings)))
     return CarriedSetting(row, _number(name, first), first.where, key, tuple(dict.fromkeys(differing)))

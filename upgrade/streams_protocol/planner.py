@@ -384,7 +384,7 @@ class _Change:
         """Yield the steps in order."""
         if self.protocol is Protocol.STREAMS:
             if self.settings:
-                yield self._configure()
+                yield configure_step(self.at, self.settings, _Text.CONFIGURE_WHY, _SOURCE)
             if self.detour:
                 yield from self._through_classic()
             yield self._stop(_Text.STOP_CLASSIC_WHY, _Text.STOP_SKIPPED_STREAMS)
@@ -430,15 +430,6 @@ class _Change:
                     effects=" and ".join(effect.value for effect in effects) or "does nothing else with it",
                 )
 
-    def _configure(self) -> MigrationStep:
-        lost = "; ".join(
-            f"without {setting.configuration.name} {setting.configuration.if_lost}" for setting in self.settings
-        )
-        back = WayBack(WayBackVerdict.OPEN, _Text.CONFIGURE_BACK, "KIP-1071")
-        return MigrationStep(
-            _Text.CONFIGURE, _Text.CONFIGURE_WHY, lost, back, _SOURCE, (self.at.configure(self.settings),)
-        )
-
     def _through_classic(self) -> Iterator[MigrationStep]:
         """Yield the steps after which the group is a classic one of the new topology."""
         back = evolve(self, protocol=Protocol.CLASSIC, detour=False)
@@ -481,6 +472,13 @@ class _Change:
             words += of_release.how.split("; ")[1:]  # its first part says how members are restarted
             sources.append(of_release.source)
         return WayBack(WayBackVerdict.OFFLINE, "; ".join(words), ", ".join(sources))
+
+
+def configure_step(at: Target, settings: tuple[CarriedSetting, ...], why: str, source: str) -> MigrationStep:
+    """Return the step that sets configurations of a group, which a classic group ignores."""
+    lost = "; ".join(f"without {setting.configuration.name} {setting.configuration.if_lost}" for setting in settings)
+    back = WayBack(WayBackVerdict.OPEN, _Text.CONFIGURE_BACK, source)
+    return MigrationStep(_Text.CONFIGURE, why, lost, back, source, (at.configure(settings),))
 
 
 def _option(release: Release, protocol: Protocol) -> str:

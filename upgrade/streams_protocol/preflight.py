@@ -29,7 +29,7 @@ from streams_assignor.upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"
 _STABLE: Final = "Stable"
-_STREAMS_PROTOCOL_NAME: Final = "stream"
+STREAMS_PROTOCOL_NAME: Final = "stream"
 """The protocol name of classic members of Kafka Streams; a broker shows it of a stable group."""
 
 _LINES: Final = {level.number: line_number(level.line) for level in NEWEST_CATALOG.levels[METADATA_VERSION]}
@@ -76,6 +76,12 @@ class MigratingGroup:
     standbys: int = 0
     """Standby tasks that are no warm-ups."""
     warm_ups: int = 0
+    protocol_type: str = ""
+    """Of a classic group: ``consumer``, or that of other clients."""
+    classic: tuple[str, ...] = ()
+    """Of a group of the consumer protocol: the members that are classic still."""
+    userdata: tuple[str, ...] = ()
+    """The members whose assignments have userdata that is not of Kafka Streams."""
     error: str = ""
     """Why it is not described."""
 
@@ -137,12 +143,8 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
 def _check_group(
     name: str, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> Iterator[Check]:
-    if group is None:
-        text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
-        yield Check("group", Level.WARNING, text)
-        return
-    if group.error:
-        yield Check("group", Level.WARNING, f"{name} cannot be described: {group.error}")
+    if group is None or group.error:
+        yield unseen_group(name, group.error if group else "")
         return
     yield _check_type(name, group, protocol)
     yield _check_state(group)
@@ -162,12 +164,18 @@ def _check_group(
         yield _check_standbys(group.standbys, facts)
 
 
+def unseen_group(name: str, error: str) -> Check:
+    """Return the line about a group that is not described; without an error it does not exist."""
+    text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
+    return Check("group", Level.WARNING, f"{name} cannot be described: {error}" if error else text)
+
+
 def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
     if group.type == protocol.value:
         return Check("group-type", Level.OK, f"{name} is a {group.type} group already")
     if group.type != protocol.other.value:
         return Check("group-type", Level.BLOCKED, f"{name} is a {group.type} group, expected {protocol.other.value}")
-    if group.type == Protocol.CLASSIC.value and group.protocol not in ("", _STREAMS_PROTOCOL_NAME):
+    if group.type == Protocol.CLASSIC.value and group.protocol not in ("", STREAMS_PROTOCOL_NAME):
         text = f"the members of {name} have the assignor {group.protocol}: they do not run Kafka Streams"
         return Check("group-type", Level.BLOCKED, text)
     return Check("group-type", Level.OK, f"{name} is a {group.type} group")

@@ -29,8 +29,8 @@ class Lookup(Protocol):
         """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
         ...
 
-    def group_limits(self) -> Mapping[str, int]:
-        """Return the limits of configurations of streams groups at one broker, as far as the user may describe it."""
+    def group_settings(self) -> Mapping[str, str]:
+        """Return what one broker says of configurations of groups, as far as the user may describe it."""
         ...
 
     def cluster_id(self) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streams_assignor.cli.plan._markdown import runbook
+from streams_assignor.cli.plan._markdown import plan_title, runbook
 from streams_assignor.formats.page import json_block, page_parts
 from streams_assignor.formats.text import without_controls
 
@@ -26,7 +26,7 @@ def plan_page(plain: Mapping[str, Any]) -> str:
         "Upgrade plan",
         _SCRIPT,
         [json_block("data", data)],
-        heading=without_controls(f"Upgrade from {plain['from']} to {plain['to']}"),
+        heading=without_controls(plan_title(plain)),
         lead="What is checked here stays in this window, and is sent nowhere.",
         origin="Made by streams-assignor plan.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +18,7 @@ from streams_assignor.groups import (
     NoSuchGroup,
     inspect_group,
 )
+from streams_assignor.groups.broker_assigned import BrokerAssignment
 from streams_assignor.groups.described_group import WITHOUT_METADATA
 from streams_assignor.groups.standbys import StandbyKind
 from streams_assignor.upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
@@ -30,6 +31,8 @@ from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup, 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
     from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
+
+_MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 
 
 def read_group(name: str, servers: str, config: CommandConfig, assume: Release | None) -> LiveGroup:
@@ -46,8 +49,8 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
 
 def read_migration(
     name: str, servers: str, config: CommandConfig
-) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[str, int]]:
-    """Describe all brokers, a group, None if it does not exist, and the limits of configurations of groups.
+) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[str, str]]:
+    """Describe all brokers, a group, None if it does not exist, and what a broker says of configurations of groups.
 
     ``ClickException`` if no broker answers.
     """
@@ -58,13 +61,19 @@ def read_migration(
     try:
         brokers = FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes()
         lookup = load_lookup()(servers, config.settings, seconds)
-        limits = lookup.group_limits()
+        configurations = lookup.group_settings()
         try:
-            return brokers, migrating_group(lookup.group(name)), limits
+            return brokers, migrating_group(lookup.group(name)), configurations
         except NoSuchGroup:
-            return brokers, None, limits
+            return brokers, None, configurations
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
+
+
+def limits_in(configurations: Mapping[str, str]) -> dict[str, int]:
+    """Return the limits among the configurations of a broker: those that are numbers."""
+    numbers = (name for name, value in configurations.items() if value.isascii() and value.isdigit())
+    return {name: int(configurations[name]) for name in numbers if len(configurations[name]) <= _MAX_DIGITS}
 
 
 def migrating_group(described: DescribedGroup) -> MigratingGroup:
@@ -80,8 +89,16 @@ def migrating_group(described: DescribedGroup) -> MigratingGroup:
         static=tuple(sorted(member.group_instance_id for member in described.members if member.group_instance_id)),
         standbys=sum(kind is not StandbyKind.WARM_UP for kind in kinds),
         warm_ups=marked + sum(kind is StandbyKind.WARM_UP for kind in kinds),
+        protocol_type=described.protocol_type,
+        classic=tuple(member.name for member in group.members if _is_classic(member.described.broker_assignment)),
+        userdata=tuple(member.name for member in group.members if member.assignment.has_unread_userdata),
         error=described.error,
     )
+
+
+def _is_classic(assignment: BrokerAssignment | None) -> bool:
+    """Whether a member is classic in a group that is being migrated to KIP-848."""
+    return bool(assignment and assignment.is_classic)
 
 
 def read_brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:

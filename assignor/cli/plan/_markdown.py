@@ -23,6 +23,11 @@ def runbook(plain: Mapping[str, Any]) -> str:
     return "\n".join(_lines(_escaped(plain))).rstrip()
 
 
+def plan_title(plain: Mapping[str, Any]) -> str:
+    """Name the releases of a plan; that of plain consumers has none."""
+    return f"Upgrade from {plain['from']} to {plain['to']}" if plain["from"] else "Change of a group of plain consumers"
+
+
 def _escaped(value: Any, key: str = "") -> Any:
     """Return plain values whose texts are Markdown: names of files, settings and members are anybody's."""
     if isinstance(value, str):
@@ -33,7 +38,7 @@ def _escaped(value: Any, key: str = "") -> Any:
 
 
 def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
+    yield f"# {plan_title(plain)}{_protocols(plain)}"
     yield ""
     yield from (plain["headline"], "")
     yield from _list(
@@ -177,6 +182,8 @@ def _settings_of_protocol(plain: Mapping[str, Any]) -> Iterator[str]:
         value = "its value" if setting["applied"] is None else setting["applied"]
         place = setting["where"] and f" ({setting['where']})"
         yield sanitize(f"- {setting['setting']}{place or ''}: {setting['group_configuration']}={value} replaces it")
+    for setting in plain.get("removed", ()):
+        yield sanitize(f"- [ ] remove {setting['setting']} ({setting['where']}): {setting['consequence']}")
     for setting in plain.get("ignored", ()):
         yield sanitize(f"- {setting['setting']} ({setting['where']}): nothing replaces it: {setting['consequence']}")
 

@@ -30,6 +30,7 @@ from streams_assignor.cli.plan._sarif import sarif
 from streams_assignor.cli.plan.application import application_parts
 from streams_assignor.cli.plan.application_settings import read_settings, source_of
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
+from streams_assignor.cli.plan.consumer_protocol import ConsumerPlan, plan_consumer_group
 from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
 from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from streams_assignor.cli.plan.text import alternative, group_headline, group_plan_lines, print_plan
@@ -44,6 +45,7 @@ from streams_assignor.upgrade.hazards import JudgedHazard
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
 from streams_assignor.upgrade.streams_protocol import Reliance, reliances_named
+from streams_assignor.upgrade.streams_protocol.consumers import CONSUMER_PROTOCOL
 from streams_assignor.upgrade.verdict import (
     TopologyFeature,
     Verdict,
@@ -158,6 +160,7 @@ def plan(
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
+      streams-assignor plan --to-protocol consumer --group kc --config consumer.properties
       streams-assignor plan --brokers 3.9 4.3 --config server.properties
     """  # noqa: D301 - click reads the backspace character
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
@@ -170,7 +173,7 @@ def plan(
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
-    if output == "sarif" and brokers:
+    if output == "sarif" and (brokers or protocol.to_protocol == CONSUMER_PROTOCOL):
         raise click.UsageError("-o sarif is for a Streams group, without --brokers")
     if not brokers and (zookeeper or kraft or level or level_unchanged):
         raise click.UsageError("--zookeeper, --kraft, --level and --level-unchanged need --brokers")
@@ -194,6 +197,14 @@ def plan(
             )
 
             code, releases = to_app, [release_of_files(from_app, own), release_of_files(to_app, own)]
+        if protocol.to_protocol == CONSUMER_PROTOCOL:
+            application = PlannedApplication(
+                settings=read_settings(*protocol.settings_files) if protocol.settings_files else None,
+                settings_source=source_of(protocol.settings_files),
+            )
+            consumer_plan = plan_consumer_group(context, protocol, application, offline=offline)
+            _print_protocol_plan(consumer_plan, output=output, verbose=verbose)
+            return
         may_be_found = bool(protocol.group_name) and not protocol.to_protocol
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
         if brokers:
@@ -306,7 +317,7 @@ def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> No
         sys.exit(CANNOT_BE_TOLD if cluster.verdict is Verdict.UNKNOWN else 1)
 
 
-def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: bool) -> None:
+def _print_protocol_plan(protocol_plan: ProtocolPlan | ConsumerPlan, *, output: str, verbose: bool) -> None:
     is_safe = protocol_plan.verdict is not Verdict.UNSAFE
     notes = (*protocol_plan.notes, *_undecided_note(protocol_plan.undecided, is_safe=is_safe))
     protocol_plan = evolve(protocol_plan, notes=notes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from attrs import evolve, field, frozen
@@ -18,10 +18,14 @@ from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CheckedScope, JudgedHazard, ReadGuides, assumptions_of, scope_of
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
-from streams_assignor.upgrade.streams_protocol import Facts, Protocol, Reliance, Target
-from streams_assignor.upgrade.streams_protocol.planner import Migration, plan_migration
+from streams_assignor.upgrade.streams_protocol import Facts, JudgedRequirement, Protocol, Reliance, Target
+from streams_assignor.upgrade.streams_protocol.consumers import CONSUMER_PROTOCOL
+from streams_assignor.upgrade.streams_protocol.planner import Migration, MigrationStep, plan_migration
 from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, MigratingGroup, preflight, refine
 from streams_assignor.upgrade.verdict import Verdict
+
+if TYPE_CHECKING:
+    from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
@@ -37,7 +41,9 @@ _OPTIONS: Final = (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
     click.option(
-        "--to-protocol", type=click.Choice([protocol.value for protocol in Protocol]), help="Change group.protocol."
+        "--to-protocol",
+        type=click.Choice([*(protocol.value for protocol in Protocol), CONSUMER_PROTOCOL]),
+        help="Change group.protocol; consumer: of plain consumers.",
     ),
     click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest of the brokers."),
 )
@@ -60,6 +66,11 @@ class ProtocolOptions:
     group_name: str | None
     bootstrap_servers: str | None
     command_config: Path | None
+
+    @property
+    def config_path(self) -> str | None:
+        """The file of ``--command-config``."""
+        return str(self.command_config) if self.command_config else None
 
     def check(self) -> None:
         """Refuse options that mean nothing without another one; the environment may name servers."""
@@ -119,13 +130,7 @@ class ProtocolPlan:
         """Write the plan as text."""
         plan = self.migration
         yield self.headline
-        if self.checks:
-            yield from ("", "the live group:", *(f"- {check}" for check in self.checks))
-        if plan.judgements:
-            yield from ("", "requirements:")
-            yield from (sanitize(line) for judgement in plan.judgements for line in judgement.lines())
-        for number, step in enumerate(plan.steps, 1):
-            yield from ("", *step_lines(number, step, view))
+        yield from change_lines(self.checks, plan.judgements, plan.steps, view)
         if plan.change:
             yield from ("", *map(sanitize, plan.change.facts()))
         if not plan.is_there:
@@ -172,6 +177,22 @@ class ProtocolPlan:
         return split_text((judged.concern.answer.value, judged.hazard.severity.value) for judged in plan.judged)
 
 
+def change_lines(
+    checks: Sequence[Check],
+    judgements: Sequence[JudgedRequirement],
+    steps: Sequence[MigrationStep],
+    view: DisplayOptions,
+) -> Iterator[str]:
+    """Write what a live group shows, the requirements and the steps."""
+    if checks:
+        yield from ("", "the live group:", *(sanitize(f"- {check}") for check in checks))
+    if judgements:
+        yield from ("", "requirements:")
+        yield from (sanitize(line) for judgement in judgements for line in judgement.lines())
+    for number, step in enumerate(steps, 1):
+        yield from ("", *step_lines(number, step, view))
+
+
 def plan_protocol(
     origin: ResolvedRelease,
     target: ResolvedRelease,
@@ -185,7 +206,7 @@ def plan_protocol(
     protocol = Protocol(options.to_protocol)
     facts = Facts(applications=application.facts(), absent=absent)
     if options.broker_release:
-        facts = facts.with_brokers(_broker_number(options.broker_release))
+        facts = facts.with_brokers(broker_number(options.broker_release))
     settings = application.settings.values if application.settings else {}
     facts, checks, at, now = _look(target.release, protocol, facts, options, settings)
     is_classic = now == Protocol.CLASSIC.value
@@ -209,7 +230,7 @@ def _unchanged(plan: Migration, group: str) -> Migration:
     return evolve(plan, **nothing, judged=None, is_there=True)
 
 
-def _broker_number(name: str) -> tuple[int, ...]:
+def broker_number(name: str) -> tuple[int, ...]:
     """Return the number of a release, that of its line if the name leaves the patch level open."""
     release = resolve_release(name)
     number = release.release.known_number
@@ -223,27 +244,35 @@ def _look(
 
     A group that does not exist is a classic one: it has no topology.
     """
-    path = str(options.command_config) if options.command_config else None
     if not options.group_name:
-        servers = options.bootstrap_servers or settings.get("bootstrap.servers")
-        given: dict[str, Any] = {
-            "group": settings.get("application.id"),
-            "servers": servers,
-            "command_config": path,
-        }
-        return facts, (), Target(**{name: value for name, value in given.items() if value}), ""
+        return facts, (), named_target(options, settings, "application.id"), ""
+    servers, config, at = live_target(options, settings)
+    from streams_assignor.cli.plan._live_group import limits_in, read_migration  # a plan without a group is made sooner
+
+    brokers, group, configurations = read_migration(options.group_name, servers, config)
+    refined = evolve(refine(facts, options.group_name, brokers, group), limits=limits_in(configurations))
+    checks = preflight(options.group_name, brokers, group, release, protocol, refined)
+    return refined, checks, evolve(at, members=(group.members if group else 0) or None), _type_of(group)
+
+
+def named_target(options: ProtocolOptions, settings: Mapping[str, str], group_key: str) -> Target:
+    """Return where the commands of a plan without a look go, as the options and the settings name it."""
+    given: dict[str, Any] = {
+        "group": settings.get(group_key),
+        "servers": options.bootstrap_servers or settings.get("bootstrap.servers"),
+        "command_config": options.config_path,
+    }
+    return Target(**{name: value for name, value in given.items() if value})
+
+
+def live_target(options: ProtocolOptions, settings: Mapping[str, str]) -> tuple[str, CommandConfig, Target]:
+    """Return the servers of the group that is looked at, how to reach them, and where the commands go."""
     servers, config = cluster_settings(
         click.get_current_context(),
         options.bootstrap_servers or settings.get("bootstrap.servers"),
         options.command_config,
     )
-    from streams_assignor.cli.plan._live_group import read_migration  # a plan without a group is made sooner
-
-    brokers, group, limits = read_migration(options.group_name, servers, config)
-    refined = evolve(refine(facts, options.group_name, brokers, group), limits=limits)
-    checks = preflight(options.group_name, brokers, group, release, protocol, refined)
-    at = Target(options.group_name, servers, path, (group.members if group else 0) or None)
-    return refined, checks, at, _type_of(group)
+    return servers, config, Target(options.group_name or "", servers, options.config_path)
 
 
 def _type_of(group: MigratingGroup | None) -> str:

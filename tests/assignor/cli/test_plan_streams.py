@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.plan._live_group import migrating_group
 from streams_assignor.cli.plan.command import plan
 from streams_assignor.codec import TaskId
+from streams_assignor.codec.consumer_protocol import ConsumerAssignment, TopicPartitions, encode_consumer_assignment
 from streams_assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.cluster.client import feature_client
@@ -20,6 +22,7 @@ from tests.upgrade.application.test_archive import jar
 TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
 ASSERTED = "static-members,pattern-subscriptions,named-topologies,warm-ups"
 STREAMS = ("4.3", "4.3", "--to-protocol", "streams")
+CONSUMER = ("--to-protocol", "consumer")
 CLASSIC = ("4.3", "4.3", "--to-protocol", "classic")
 MAXIMUM = "group.streams.max.session.timeout.ms"
 EMPTY = DescribedGroup(name="billing", state="Empty", protocol_type="consumer")
@@ -40,7 +43,7 @@ def fixture_cluster(monkeypatch):
     shown = {"group": EMPTY, "level": 1, "limits": {}}
 
     def describe(_client):
-        finalized = {"streams.version": shown["level"]} if shown["level"] else {}
+        finalized = {"streams.version": shown["level"], "group.version": 1} if shown["level"] else {}
         return {1: FeatureMetadata(Listener.BROKER, 1, {"metadata.version": (7, 30)}, finalized)}
 
     def group(_lookup, _name):
@@ -50,7 +53,7 @@ def fixture_cluster(monkeypatch):
 
     monkeypatch.setattr(feature_client.FeatureClient, "describe_nodes", describe)
     monkeypatch.setattr(group_lookup.GroupLookup, "group", group)
-    monkeypatch.setattr(group_lookup.GroupLookup, "group_limits", lambda _lookup: shown["limits"])
+    monkeypatch.setattr(group_lookup.GroupLookup, "group_settings", lambda _lookup: shown["limits"])
     return shown
 
 
@@ -103,9 +106,9 @@ def test_commands_have_the_names_and_values_of_the_members(settings):
     ("limits", "applied", "limit"),
     [
         ({}, 45_000, "group.streams.min.session.timeout.ms"),
-        ({"group.streams.min.session.timeout.ms": 1_000}, 9_000, None),
+        ({"group.streams.min.session.timeout.ms": "1000", MAXIMUM: "9" * 5_000}, 9_000, None),
         (
-            {"group.streams.max.session.timeout.ms": 8_000, "group.streams.min.session.timeout.ms": 1_000},
+            {"group.streams.max.session.timeout.ms": "8000", "group.streams.min.session.timeout.ms": "1000"},
             8_000,
             MAXIMUM,
         ),
@@ -315,6 +318,9 @@ def test_the_upgrade_before_is_judged_too(tmp_path):
         ((*STREAMS, "--group", "g"), "expected --bootstrap-servers"),
         ((*STREAMS, "--without", "regex"), "unknown feature 'regex'"),
         ((*STREAMS, "--broker-release", "9"), "unknown release '9'"),
+        (("4.3", "4.3", *CONSUMER), "--to-protocol consumer is for consumers of any library"),
+        ((*CONSUMER, "-o", "sarif"), "-o sarif is for a Streams group"),
+        ((*CONSUMER, "--members", "3"), "--to-protocol excludes"),
         (("2.8", "3.9", *STREAMS[2:]), "needs a TO of Kafka Streams 4.2 or later"),
         ((*STREAMS, "--topology", __file__), "expected the text of Topology#describe()"),
     ],
@@ -430,3 +436,88 @@ def test_what_else_changes_in_a_group_that_has_the_protocol_is_another_plan(
     done = run(*releases, "--to-protocol", protocol, *LIVE, *(topologies if protocol == "classic" else ()))
 
     assert (2, True) == (done.exit_code, further in done.output)
+
+
+@pytest.fixture(name="consumers")
+def fixture_consumers(tmp_path):
+    path = tmp_path / "consumer.properties"
+    path.write_text("group.id=billing\nbootstrap.servers=h:9\npartition.assignment.strategy=range\n")
+    return path
+
+
+def test_the_plan_of_plain_consumers_has_every_form(consumers):
+    text, page = run(*CONSUMER, "--config", consumers).output, run(*CONSUMER, "-o", "html").output
+    runbook = run(*CONSUMER, "--config", consumers, "-o", "markdown", "--broker-release", "4.3").output
+    short = run(*CONSUMER, "--config", consumers, "--offline", "--short").output
+
+    assert text.startswith("classic to consumer protocol: safe-if: online: one rolling bounce, member by member, if")
+    assert (
+        "   $ streams-assignor group wait billing stable --members NUMBER --bootstrap-servers h:9" in text.splitlines()
+    )
+    assert runbook.startswith("# Change of a group of plain consumers, classic to consumer protocol\n")
+    assert f"- [ ] remove partition.assignment.strategy ({consumers} line 3): the brokers assign;" in runbook
+    assert "Change of a group of plain consumers" in page
+    assert "1. stop every member, and wait until the group is empty" in short.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("userdata", "policy", "way"),
+    [
+        (b"", "bidirectional", "safe-if: online: one rolling bounce, member by member, if these hold: client-release"),
+        (
+            b"",
+            "downgrade",
+            "offline: stop everything, then start everything (group.consumer.migration.policy=downgrade)",
+        ),
+        (b"\0", "upgrade", "offline: stop everything, then start everything (assignments have userdata, KAFKA-18134)"),
+    ],
+)
+def test_a_live_group_of_consumers_says_whether_its_members_change_online(cluster, userdata, policy, way):
+    assignment = encode_consumer_assignment(ConsumerAssignment([TopicPartitions("orders", [0])], userdata))
+    member = DescribedGroupMember(member_id="m", client_id="a", assignment=assignment)
+    cluster["group"] = DescribedGroup(
+        name="billing", state="Stable", protocol_type="consumer", protocol="range", members=(member,)
+    )
+    cluster["limits"] = {"group.consumer.migration.policy": policy}
+    done = run(*CONSUMER, *LIVE)
+
+    assert (0, True) == (done.exit_code, way in done.output.splitlines()[0])
+    assert ("- warning: userdata in the assignments of m" in done.output) == bool(userdata)
+    assert "and group.remote.assignor=range" in done.output
+
+
+def test_members_of_consumers_that_are_still_classic_are_named(cluster):
+    members = [
+        DescribedGroupMember(member_id=name, client_id=name, broker_assignment=BrokerAssignment(is_classic=name == "a"))
+        for name in "ab"
+    ]
+    cluster["group"] = DescribedGroup(name="billing", state="Stable", type="consumer", members=tuple(members))
+    half = run(*CONSUMER, *LIVE).output
+    cluster["group"] = evolve(cluster["group"], members=(members[1],))
+    done = run(*CONSUMER, *LIVE)
+
+    assert "- warning: members still classic: a" in half.splitlines()
+    assert "classic to consumer protocol: safe: every member has it already, nothing to change" in done.output
+    assert [] == plain(*CONSUMER, *LIVE)["steps"]
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ({"protocol_type": "consumer", "protocol": "stream"}, "billing run Kafka Streams, which refuses it"),
+        ({"protocol_type": "connect"}, "billing is a group of connect, expected plain consumers"),
+        ({"type": "share"}, "billing is a group of share, expected plain consumers"),
+    ],
+)
+def test_a_group_without_plain_consumers_is_blocked(cluster, group, message):
+    cluster["group"] = DescribedGroup(name="billing", state="Stable", **group)
+    done = run(*CONSUMER, *LIVE)
+
+    assert (1, True) == (done.exit_code, message in done.output)
+    assert ["group-type"] == plain(*CONSUMER, *LIVE)["conditions"]
+
+
+def test_consumers_that_are_not_there_are_a_warning(cluster):
+    cluster["group"] = NoSuchGroup("no group 'billing'")
+
+    assert "- warning: there is no group billing" in run(*CONSUMER, *LIVE).output

@@ -1,7 +1,7 @@
 """A plain consumer of librdkafka: ``python -m tests.lab.integration.plain_member TOPICS name=value...``.
 
 Standard input tells it what to do: ``subscribe TOPICS`` (comma-separated), ``stall`` (it stops polling). It leaves the
-group when its input ends.
+group when its input ends, and ends with a fatal error.
 """
 
 import sys
@@ -9,7 +9,7 @@ import time
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
 
 
 def main(topics: str, *settings: str) -> None:
@@ -34,7 +34,10 @@ def main(topics: str, *settings: str) -> None:
         if word == "subscribe":
             consumer.subscribe(value.split(","))
         stalls = stalls or word == "stall"
-        time.sleep(0.2) if stalls else consumer.poll(0.2)
+        if stalls:
+            time.sleep(0.2)
+        elif (message := consumer.poll(0.2)) and (error := message.error()) and error.code() == error._FATAL:
+            raise KafkaException(error)
     consumer.close()
 
 

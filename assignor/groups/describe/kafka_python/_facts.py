@@ -23,7 +23,7 @@ from streams_assignor.groups.described_group import (
 )
 from streams_assignor.upgrade.cluster.client.connection import Deadline
 from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
-from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS
+from streams_assignor.upgrade.group_configurations import CONSUMER_SETTINGS, GROUP_CONFIGURATIONS, MIGRATION_POLICY
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
@@ -67,12 +67,12 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     return with_topic_metadata(described, counts, _max_message_bytes(node, deadline), missing)
 
 
-def group_limits(node: BrokerRequests, broker: int, deadline: Deadline) -> Mapping[str, int]:
-    """Return the limits of configurations of streams groups at a broker, as far as the user may describe it."""
-    names = {name for row in GROUP_CONFIGURATIONS for name in (row.minimum_name, row.maximum_name) if name}
-    results = _configs(node, _BROKER_RESOURCE, [str(broker)], sorted(names), deadline)
-    found = {config.name: _number_of(config.value) for result in results for config in result.configs}
-    return {name: value for name, value in found.items() if value is not None}
+def group_settings(node: BrokerRequests, broker: int, deadline: Deadline) -> Mapping[str, str]:
+    """Return the limits of configurations of groups and the policy of KIP-848 at a broker, if the user may see them."""
+    rows = (*GROUP_CONFIGURATIONS, *CONSUMER_SETTINGS.values())
+    names = {name for row in rows for name in (row.minimum_name, row.maximum_name) if name}
+    results = _configs(node, _BROKER_RESOURCE, [str(broker)], sorted({*names, MIGRATION_POLICY}), deadline)
+    return {config.name: config.value for result in results for config in result.configs if config.value is not None}
 
 
 def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str]:

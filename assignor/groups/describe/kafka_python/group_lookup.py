@@ -34,7 +34,7 @@ from streams_assignor.groups import (
     DescribedGroupMember,
     NoSuchGroup,
 )
-from streams_assignor.groups.describe.kafka_python._facts import group_limits, offline_partitions, with_facts
+from streams_assignor.groups.describe.kafka_python._facts import group_settings, offline_partitions, with_facts
 from streams_assignor.groups.describe.kafka_python._offsets import read_changelog_sizes, read_offsets
 from streams_assignor.groups.describe.kafka_python._requests import REQUESTS
 from streams_assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
@@ -132,13 +132,16 @@ class GroupLookup:
         except ClusterError as error:
             return ChangelogSizes(failures=(str(error),))
 
-    def group_limits(self) -> Mapping[str, int]:
-        """Return the limits of configurations of streams groups at one broker, as far as the user may describe it."""
+    def group_settings(self) -> Mapping[str, str]:
+        """Return what one broker says of configurations of groups, as far as the user may describe it.
+
+        These are the limits, and ``group.consumer.migration.policy``.
+        """
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
             broker, address = min(node.describe_brokers(deadline).addresses.items())
         with self._connect(address, deadline) as node:
-            return group_limits(node, broker, deadline)
+            return group_settings(node, broker, deadline)
 
     def cluster_id(self) -> str:
         """Return the id of the cluster; empty if its brokers do not say it."""

@@ -758,12 +758,13 @@ def test_a_limit_that_is_no_number_is_unknown(cluster, value):
     assert GroupLookup("a:1").group("x").max_message_bytes is None
 
 
-def test_the_limits_of_a_broker_are_those_that_are_numbers(cluster):
-    values = {"group.streams.min.session.timeout.ms": "1000", "group.streams.max.session.timeout.ms": "9" * 5_000}
+def test_settings_of_a_broker_about_groups_are_those_that_it_shows(cluster):
+    known = {"group.streams.min.session.timeout.ms": "1000", "group.consumer.migration.policy": "upgrade"}
+    values = {**known, "group.consumer.max.session.timeout.ms": None}
     configs = [Answer(name=name, value=value) for name, value in values.items()]
     broker(cluster, "a:1", DescribeConfigs=[Answer(results=[Answer(error_code=0, resource_name="1", configs=configs)])])
 
-    assert {"group.streams.min.session.timeout.ms": 1_000} == GroupLookup("a:1").group_limits()
+    assert known == GroupLookup("a:1").group_settings()
 
 
 def test_settings_of_a_group_that_was_not_asked_for_are_left_out():

@@ -1,0 +1,224 @@
+"""``plan --to-protocol consumer`` on a real broker: a group of each client changes to KIP-848 and back, as printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups.described_group import DescribedGroup
+from tests.lab.integration.clusters import Cluster
+from tests.lab.integration.kafka_jars import Unavailable, class_path, driver, jvm
+from tests.lab.integration.migrations import TOOLS, command
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
+from tests.matrix import with_matrix
+
+pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
+
+RELEASE = "4.4.0"
+PARTITIONS = 6
+BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+USUAL = {"auto.offset.reset": "earliest", "auto.commit.interval.ms": "200"}
+NOT_FOUND = "The group id does not exist"
+LIBRDKAFKA, JAVA, KAFKA_PYTHON, AIOKAFKA = "librdkafka", "java", "kafka-python", "aiokafka"
+CLIENTS = [
+    (LIBRDKAFKA, "cooperative-sticky"),
+    (LIBRDKAFKA, "range"),
+    (LIBRDKAFKA, "roundrobin"),
+    (JAVA, "org.apache.kafka.clients.consumer.RangeAssignor"),
+    (JAVA, "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"),
+    (KAFKA_PYTHON, ""),
+    (KAFKA_PYTHON, "sticky"),
+    (AIOKAFKA, ""),
+    (AIOKAFKA, "sticky"),
+]
+"""The library of the classic members, and their assignor; empty: its default."""
+SCRIPTS = {
+    KAFKA_PYTHON: """
+import sys, threading, kafka
+from kafka.coordinator.assignors import range, roundrobin, sticky, cooperative_sticky
+topic, assignor, *settings = sys.argv[1:]
+classes = {
+    "range": range.RangePartitionAssignor, "roundrobin": roundrobin.RoundRobinPartitionAssignor,
+    "sticky": sticky.sticky_assignor.StickyPartitionAssignor,
+    "cooperative-sticky": cooperative_sticky.CooperativeStickyAssignor,
+}
+more = {"partition_assignment_strategy": [classes[assignor]]} if assignor else {}
+settings = dict(each.split("=", 1) for each in settings)
+consumer = kafka.KafkaConsumer(topic, **settings, auto_offset_reset="earliest", auto_commit_interval_ms=200, **more)
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+while not ended.is_set():
+    consumer.poll(200)
+consumer.close()
+""",
+    AIOKAFKA: """
+import asyncio, sys, aiokafka
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+topic, assignor, *settings = sys.argv[1:]
+classes = {
+    "range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor, "sticky": StickyPartitionAssignor,
+}
+settings = dict(each.split("=", 1) for each in settings)
+if assignor:
+    settings["partition_assignment_strategy"] = [classes[assignor]]
+async def run():
+    consumer = aiokafka.AIOKafkaConsumer(topic, **settings, auto_offset_reset="earliest", auto_commit_interval_ms=200)
+    ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+    await consumer.start()
+    while not ended.done():
+        await consumer.getmany(timeout_ms=200)
+    await consumer.stop()
+asyncio.run(run())
+""",
+}
+
+
+class Group:
+    """Three plain consumers of one topic, on one broker; each has the protocol that it is started with."""
+
+    def __init__(self, brokers: str, library: str, assignor: str, stack: ExitStack) -> None:
+        self.brokers, self.library, self.assignor, self._stack = brokers, library, assignor, stack
+        self.name = f"online-{uuid4().hex[:8]}"
+        self.members: dict[str, Subprocess] = {}
+        self._lookup = GroupLookup(brokers, timeout_seconds=TIMEOUT_SECONDS)
+        self._sent = 0
+        admin = AdminClient({"bootstrap.servers": brokers})
+        admin.create_topics([NewTopic(self.name, PARTITIONS, 1)])[self.name].result(TIMEOUT_SECONDS)
+
+    def start(self, name: str, protocol: str) -> Subprocess:
+        """Start a member; the libraries that lack the new protocol are replaced by librdkafka then."""
+        is_classic = protocol == "classic"
+        at = {"bootstrap.servers": self.brokers, "group.id": self.name, "client.id": name}
+        settings = {**at, **USUAL, "group.protocol": protocol}
+        if is_classic and self.assignor:
+            settings["partition.assignment.strategy"] = self.assignor
+        if self.library == JAVA:
+            start = driver("Consuming", RELEASE)
+            settings |= {"key.deserializer": BYTES, "value.deserializer": BYTES}
+        else:
+            start = [sys.executable, "-m", "tests.lab.integration.plain_member"]
+        words = [self.name, *(f"{key}={value}" for key, value in settings.items())]
+        if is_classic and self.library in SCRIPTS:
+            start = [sys.executable, "-c", SCRIPTS[self.library]]
+            words = [self.name, self.assignor, *(f"{key.replace('.', '_')}={value}" for key, value in at.items())]
+        self.members[name] = self._stack.enter_context(Subprocess(name, [*start, *words]))
+        return self.members[name]
+
+    def stop(self, name: str) -> None:
+        self.members.pop(name).stop()
+
+    def settle(self) -> DescribedGroup:
+        """Wait until the members that run have all partitions, and have committed all that is sent now."""
+        self._sent += 1
+        producer = Producer({"bootstrap.servers": self.brokers})
+        for partition in range(PARTITIONS):
+            producer.produce(self.name, b"record", partition=partition)
+        producer.flush(TIMEOUT_SECONDS)
+        seen: list[DescribedGroup] = []
+
+        def is_settled() -> bool:
+            seen[:] = [self._lookup.group(self.name)] if self._committed() == {self._sent} else []
+            return bool(seen) and (sorted(self.members), "Stable") == (
+                sorted(member.client_id for member in seen[0].members),
+                seen[0].state,
+            )
+
+        wait_until(is_settled, *self.members.values())
+        return seen[0]
+
+    def _committed(self) -> set[int]:
+        reader = Consumer({"bootstrap.servers": self.brokers, "group.id": self.name})
+        try:
+            wanted = [TopicPartition(self.name, number) for number in range(PARTITIONS)]
+            return {partition.offset for partition in reader.committed(wanted, timeout=TIMEOUT_SECONDS)}
+        finally:
+            reader.close()
+
+    def plan(self) -> Any:
+        """The object of the plan for this group."""
+        words = ("--to-protocol", "consumer", "--group", self.name, "--bootstrap-servers", self.brokers)
+        done = command("plan", *words, "--json")
+        assert 0 == done.returncode, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+
+def execute(line: str) -> str:
+    """Run a printed line with the tool that it names; return what the tool wrote."""
+    tool, *words = shlex.split(line)
+    if tool == "streams-assignor":
+        done = command(*words)
+    else:
+        artifact, main = TOOLS[tool]
+        start = [*jvm(class_path(f"org.apache.kafka:{artifact}:{RELEASE}"), "128m", "warn"), main]
+        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(name="brokers", scope="module")
+def fixture_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with Cluster(tmp_path_factory.mktemp("online")) as cluster:
+        try:
+            driver("Consuming", RELEASE)
+            cluster.start(1, RELEASE, settings={"group.initial.rebalance.delay.ms": "0"})
+        except Unavailable as missing:
+            pytest.skip(f"no broker or consumer {RELEASE}: {missing}")
+        yield cluster.brokers
+
+
+@pytest.mark.parametrize(
+    ("library", "assignor"), with_matrix(CLIENTS, CLIENTS[:1], "the same with members of another library or assignor")
+)
+def test_a_group_changes_to_the_consumer_protocol_and_back(brokers: str, library: str, assignor: str) -> None:
+    """Each record is committed once. Assignments with userdata are those of librdkafka's cooperative-sticky alone."""
+    has_userdata = (library, assignor) == (LIBRDKAFKA, "cooperative-sticky")
+    with ExitStack() as stack:
+        group = Group(brokers, library, assignor, stack)
+        for name in "abc":
+            group.start(name, "classic")
+            group.settle()
+        plan = group.plan()
+        steps = [step.get("commands", ()) for step in plan["steps"]]
+        assert ("offline" if has_userdata else "one_bounce") == plan["plan"]
+        assert "client-release" in plan["conditions"]
+
+        if has_userdata:
+            group.stop("a")
+            new = group.start("a", "consumer")
+            wait_until(lambda: new.ended)
+            assert NOT_FOUND in new.lines[-1]
+            for name in "abc":
+                group.stop(name)
+            for line in steps[-3]:  # stop every member
+                execute(line)
+            for name in "abc":
+                group.start(name, "consumer")
+        else:
+            for name in "abc":
+                group.stop(name)
+                group.start(name, "consumer")
+                assert "consumer" == group.settle().type
+                for line in steps[-2]:  # after each restart
+                    execute(line)
+        assert "consumer" == group.settle().type
+        shown = [execute(line) for line in steps[-1]]
+        assert 3 == shown[1].count(group.name + " ")
+        assert group.plan()["headline"].endswith("every member has it already, nothing to change")
+
+        for number, name in enumerate("abc"):
+            group.stop(name)
+            group.start(name, "classic")
+            assert ("consumer" if number < 2 else "classic") == group.settle().type

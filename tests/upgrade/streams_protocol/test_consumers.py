@@ -1,0 +1,126 @@
+"""From the classic protocol of plain consumers to KIP-848: what decides whether members change one by one."""
+
+import pytest
+
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.upgrade.hazards import Application, Setting, SettingFacts
+from streams_assignor.upgrade.streams_protocol import Facts, Target
+from streams_assignor.upgrade.streams_protocol.consumers import SeenConsumers, plan_consumers
+from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup
+from streams_assignor.upgrade.verdict import Verdict
+
+AT = Target("orders", "h:9")
+
+
+def given(**values):
+    placed = {
+        key.replace("_", "."): Setting(value, f"line {line}") for line, (key, value) in enumerate(values.items(), 1)
+    }
+    return Facts(applications=(Application(settings=SettingFacts("m", placed)),))
+
+
+def seen(policy="bidirectional", level=1, metadata=30, **group):
+    brokers = {1: FeatureMetadata(Listener.BROKER, 1, {"metadata.version": (7, metadata)}, {"group.version": level})}
+    usual = {"type": "classic", "state": "Stable", "protocol": "roundrobin", "protocol_type": "consumer", "members": 3}
+    return SeenConsumers(brokers=brokers, group=MigratingGroup(**usual | group), policy=policy)
+
+
+def statuses(plan):
+    return {judged.requirement.name: judged.status.value for judged in plan.judgements}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "why"),
+    [
+        ("cooperative-sticky", "librdkafka's cooperative-sticky puts userdata into assignments, KAFKA-18134"),
+        ("org.apache.kafka.clients.consumer.CooperativeStickyAssignor", ""),
+        ("range,roundrobin", ""),
+    ],
+)
+def test_the_name_of_an_assignor_tells_whether_assignments_have_userdata(strategy, why):
+    """Java has the name of a class there, and its assignor has no userdata in assignments."""
+    plan = plan_consumers(given(partition_assignment_strategy=strategy), AT)
+
+    assert why == plan.offline
+    assert ("no-userdata" in statuses(plan)) == (not why)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "protocol", "has_range"),
+    [
+        ("range,roundrobin", "", True),
+        ("org.apache.kafka.clients.consumer.StickyAssignor", "", False),
+        ("range,roundrobin", "roundrobin", False),
+        ("", "range", True),
+        ("", "", True),
+    ],
+)
+def test_members_that_assign_by_range_keep_it(strategy, protocol, has_range):
+    """Uniform is the default of brokers, and it splits partitions of the same number."""
+    facts = given(partition_assignment_strategy=strategy) if strategy else Facts()
+    plan = plan_consumers(facts, AT, seen(protocol=protocol))
+
+    assert has_range == ("group.remote.assignor=range" in plan.steps[-2].do)
+    assert has_range == any("take uniform" in warning for warning in plan.warnings)
+
+
+def test_an_assignor_of_ones_own_is_named():
+    plan = plan_consumers(given(partition_assignment_strategy="com.example.Mine, range"), AT)
+
+    assert [
+        "line 1 names the assignor com.example.Mine, which no broker has: members get uniform, unless one like it is "
+        "installed on the brokers (group.consumer.assignors)"
+    ] == list(plan.warnings)
+
+
+def test_settings_that_have_to_go_are_named_with_their_places():
+    facts = given(session_timeout_ms="10000", partition_assignment_strategy="roundrobin", heartbeat_interval_ms="6000")
+    first, second, _ = plan_consumers(facts, AT).steps
+
+    assert "consumer.session.timeout.ms=45000,consumer.heartbeat.interval.ms=6000" in first.commands[0]
+    assert second.do.endswith(
+        "without partition.assignment.strategy (line 2), session.timeout.ms (line 1), heartbeat.interval.ms (line 3)"
+    )
+
+
+def test_the_live_group_and_its_brokers_decide():
+    online = plan_consumers(given().with_brokers((4, 4)), AT, seen())
+    sticky = plan_consumers(given(), AT, seen(protocol="cooperative-sticky"))
+    rebalancing = plan_consumers(given(), AT, seen(state="PreparingRebalance", protocol=""))
+
+    assert {"client-release"} == {name for name, status in statuses(online).items() if status == "open"}
+    assert {"open"} == {statuses(plan)["no-userdata"] for plan in (sticky, rebalancing)}
+
+
+@pytest.mark.parametrize(
+    ("shown", "blocking"),
+    [
+        (seen(level=0), ("group-version",)),
+        (seen(metadata=21), ("broker-release",)),
+        (seen(type="share"), ("group-type",)),
+    ],
+)
+def test_what_blocks_is_named(shown, blocking):
+    plan = plan_consumers(given(), AT, shown)
+
+    assert Verdict.UNSAFE is plan.verdict
+    assert blocking == plan.conditions
+    assert plan.headline.endswith(f"; blocked by {blocking[0]}")
+
+
+@pytest.mark.parametrize(("policy", "way_back"), [("upgrade", "offline"), ("BIDIRECTIONAL", "open"), (None, "open")])
+def test_the_policy_of_the_brokers_decides_the_way_back(policy, way_back):
+    plan = plan_consumers(given(), AT, seen(policy))
+
+    assert "" == plan.offline
+    assert way_back == plan.steps[-1].way_back.verdict.value
+
+
+def test_the_way_may_be_offline_by_choice():
+    plan = plan_consumers(given(), AT, seen(), offline=True)
+
+    assert "offline: stop everything, then start everything (--offline)" in plan.headline
+    assert ["stop every member", "start every member"] == [
+        " ".join(step.do.split()[:3]).rstrip(",") for step in plan.steps[:2]
+    ]
+    assert "Stable, members: 3; all of them have to stop" in {check.text for check in plan.checks}
