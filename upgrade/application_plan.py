@@ -398,7 +398,7 @@ def _reasons(
     if is_rolled and application.group:
         yield "" if _is_between(application, origin, advice) else application.group.blocked(origin)
     if is_rolled:
-        yield parameters.blocked(origin.release, target)
+        yield parameters.blocked(origin.release, target, application.group)
         yield parameters.contradicted(application.group) if application.group and not changes_protocol else ""
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)
     is_said = (settings and settings.stopping) or (application.code and application.code.blocked)

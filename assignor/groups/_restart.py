@@ -99,7 +99,7 @@ class RestartTracker:
 
     def _judge(self, group: InspectedGroup, first: _Roster, waited: float) -> Restart:
         """Judge a look. A member that failed before the first one is not counted for longer than its session."""
-        session = self._expected.session_timeout_seconds or _configured_session_seconds(group)
+        session = self._expected.session_timeout_seconds or configured_session_seconds(group)
         limit = session or DEFAULT_SESSION_TIMEOUT_SECONDS
         silent = self._silent(group, first)
         waiting = silent if waited < limit else ()
@@ -212,7 +212,7 @@ class _Roster:
         return frozenset(member.member_id for member in self.members)
 
 
-def _configured_session_seconds(group: InspectedGroup) -> float | None:
+def configured_session_seconds(group: InspectedGroup) -> float | None:
     """Return the session timeout of a group whose broker assigns, if the user may describe its settings."""
     configs = (group.described.broker.configs if group.described.broker else None) or {}
     text = next((value for key, value in configs.items() if key.endswith(_SESSION_TIMEOUT_KEY)), "")

@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
-from streams_assignor.groups.member import InspectedMember
-from streams_assignor.upgrade.roll.group_observation import MemberSeen
+from collections.abc import Callable
+
+from attrs import evolve
+
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.described_group import STREAMS, DescribedGroup, DescribedGroupMember
+from streams_assignor.groups.member import InspectedMember, decode_members
+from streams_assignor.upgrade.release_detection import CandidateReleases
+from streams_assignor.upgrade.roll.group_observation import GroupEpochs, MemberSeen
+
+
+def members_seen(group: InspectedGroup, instance_of: Callable[[DescribedGroupMember], str]) -> tuple[MemberSeen, ...]:
+    """Return the members of a group, also of one whose metadata is not shown, each with its instance of the plan."""
+    members = group.members or decode_members(group.described.members, streams=False)
+    seen = ((member, member_seen(member, instance_of(member.described))) for member in members)
+    if group.described.type != STREAMS:
+        return tuple(found for _, found in seen)
+    return tuple(_of_streams_group(group, member, found) for member, found in seen)
+
+
+def epochs_seen(group: DescribedGroup) -> GroupEpochs | None:
+    """Return the epochs of a streams group; None of another one."""
+    broker = group.broker
+    if broker is None or broker.topology is None:
+        return None
+    return GroupEpochs(broker.epoch, broker.assignment_epoch, broker.topology.epoch)
+
+
+def _of_streams_group(group: InspectedGroup, member: InspectedMember, seen: MemberSeen) -> MemberSeen:
+    assignment = member.described.broker_assignment
+    assert assignment
+    return evolve(
+        seen,
+        candidates=CandidateReleases(group.possible_releases(member)),
+        rejoins=not group.reconciliations[member.name].is_complete,
+        epoch=assignment.epoch,
+        topology_epoch=assignment.topology_epoch,
+    )
 
 
 def member_seen(member: InspectedMember, instance: str) -> MemberSeen:

@@ -116,3 +116,12 @@ def test_an_upgrade_that_has_begun_asks_for_no_setting():
     assert ["group billing is in the middle of an upgrade; no longer on 4.2.2: b"] == [
         note for note in notes if "in the middle" in note
     ]
+
+
+def test_no_roll_leads_a_streams_group_to_a_release_without_the_protocol():
+    """The plan said "safe for the metadata": brokers keep members of the classic protocol out of a streams group."""
+    planned = [plan_for(SHOWN_BY[shown_by]("4.2.2"), "4.2.2", "4.0.2") for shown_by in SHOWN_BY]
+
+    assert ["group.protocol=streams, which 4.0.2 does not have"] * 2 == [
+        each.blocked.partition(":")[0] for each in planned
+    ]

@@ -67,10 +67,11 @@ class PlanParameters:
             "task_assignor": self.task_assignor or None,
         }
 
-    def blocked(self, origin: Release, target: Release) -> str:
+    def blocked(self, origin: Release, target: Release, group: LiveGroup | None = None) -> str:
         """Say why members of both releases cannot be in one group; empty if they can, as far as this decides."""
         has_it = [has_streams_protocol(release) for release in (origin, target)]
-        if not self.has_streams_protocol or all(has_it) or not any(has_it):
+        is_streams = self.has_streams_protocol or (group is not None and group.is_streams_group)
+        if not is_streams or all(has_it) or not any(has_it):
             return ""
         without, way = (origin, _STREAMS) if has_it[1] else (target, "classic")
         return (

@@ -57,6 +57,7 @@ class DeviationKind(enum.Enum):
     STATIC_MEMBER = "static-member"
     NOT_VISIBLE = "not-visible"
     NOT_STABLE = "not-stable"
+    TOPOLOGY = "topology"
     VERSIONS = "versions"
     PROBING = "probing"
     LAG = "lag"
@@ -81,7 +82,7 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
     DeviationKind.NOT_RETURNED: DeviationMeaning(
         "the new instance does not start, or has failed: a setting that its release refuses, stores or (of a "
         "broker) metadata that it cannot read; its log says which; or it has another name now (replan, with a file), "
-        "fewer threads (replan) or another application.id",
+        "fewer threads (replan), another application.id, or another topology than its streams group",
         _GONE,
     ),
     DeviationKind.FAILED_AFTER_JOIN: DeviationMeaning(
@@ -151,7 +152,11 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL", _UNSAFE
     ),
     DeviationKind.NOT_STABLE: DeviationMeaning(
-        "the group rebalances again and again, or a member does not rejoin within its max.poll.interval.ms"
+        "the group rebalances again and again, or a member does not rejoin or revoke within its max.poll.interval.ms; "
+        "NotReady: topics of a streams group are missing"
+    ),
+    DeviationKind.TOPOLOGY: DeviationMeaning(
+        "the release of the application has another topology: a streams group takes no other one", _AGAIN_OR_BACK
     ),
     DeviationKind.VERSIONS: DeviationMeaning(
         "members send versions that no forecast contains: another leader than those that were played, a missing "

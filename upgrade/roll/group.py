@@ -41,6 +41,7 @@ from streams_assignor.upgrade.roll.group_memory import remember, renew
 from streams_assignor.upgrade.roll.group_observation import (
     AT_REST,
     NO_MEMBERS,
+    GroupEpochs,
     GroupObservation,
     MemberSeen,
     PartitionOffsets,
@@ -314,13 +315,42 @@ def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
         # Another gate names an empty group: an instance does not return, or is gone.
         kind = None if seen.state in NO_MEMBERS else DeviationKind.NOT_STABLE
         return waiting("stable", kind, seen.state, expected)
+    if seen.epochs:
+        return _reconciled(seen, seen.epochs)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
         return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
     return passed("stable", seen.state)
 
 
+def _reconciled(seen: GroupObservation, epochs: GroupEpochs) -> GateResult:
+    """Whether the assignment of a streams group and all its members have come to its epoch, none with tasks to come."""
+    expected = f"assignment and members at epoch {epochs.group}"
+    late = [f"{each.label} at {each.epoch}" for each in seen.members if each.epoch != epochs.group]
+    late = late or [f"{each.label} has tasks to come or to revoke" for each in seen.members if each.rejoins]
+    if epochs.assignment != epochs.group:
+        late = [f"the assignment at {epochs.assignment}", *late]
+    if late:
+        return waiting("stable", DeviationKind.NOT_STABLE, f"epoch {epochs.group}: {shortened(late)}", expected)
+    return passed("stable", f"{seen.state}, all at epoch {epochs.group}")
+
+
+def _topology(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether the members of a streams group have its topology: it gives tasks to no others."""
+    if seen.epochs is None or state.has_nobody:
+        return None
+    wrong = {
+        each.instance or each.label: f"{each.instance or each.label} has topology epoch {each.topology_epoch}"
+        for each in seen.members
+        if each.topology_epoch != seen.epochs.topology
+    }
+    expected = f"topology epoch {seen.epochs.topology}, that of the group"
+    if wrong:
+        return failed("topology", DeviationKind.TOPOLOGY, shortened([*wrong.values()]), expected, *wrong)
+    return passed("topology", f"all have the topology of epoch {seen.epochs.topology}")
+
+
 def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if state.has_nobody:
+    if state.has_nobody or seen.epochs:
         return None
     if not seen.is_stable:
         return waiting("versions", None, AT_REST)
@@ -347,7 +377,7 @@ def least_supported(configs: Iterable[InstanceConfig]) -> int:
 
 
 def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if state.has_nobody:
+    if state.has_nobody or seen.epochs:
         return None
     scheduled = [member.label or member.member_id for member in seen.members if member.is_scheduled]
     if scheduled:
@@ -439,11 +469,20 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "stable",
-        "the state of the group, with Stable and no member about to rejoin",
+        "the state of the group, with Stable and no member about to rejoin; in a streams group also the epochs of "
+        "assignment and members, with that of the group, and their tasks with the target",
         "the rebalances of the step are over",
         "--timeout",
         EVERY_PHASE,
         _stable,
+    ),
+    RollGate(
+        "topology",
+        "in a streams group: the topology epoch of each member, with that of the group",
+        "a member with another topology gets no tasks",
+        "",
+        EVERY_PHASE,
+        _topology,
     ),
     RollGate(
         "versions",
@@ -517,6 +556,7 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     at_least = max(0.0, longest - 2 * times.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
+        **({"epoch": seen.epochs.group} if seen.epochs else {}),
         "moved": moved,
         # When an operator stops an instance by hand no look shows, nor a clock that has jumped.
         "unowned_seconds": None if BY_HAND in state.plan.verbs or is_unknown else round(longest, 1),

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from streams_assignor.upgrade.release_detection import CandidateReleases
 
 STABLE: Final = "Stable"
-REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
+REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 NO_MEMBERS: Final = ("Empty", "Dead")
 """The states of a group without members."""
 AT_REST: Final = "the group is not stable yet"
@@ -37,7 +37,11 @@ class MemberSeen:
     protocol: str = "unknown"
     """``eager``, ``cooperative`` or ``unknown``."""
     rejoins: bool = False
-    """Whether it rejoins at once."""
+    """Whether it rejoins at once; in a streams group: whether it has to come to its target assignment."""
+    epoch: int | None = None
+    """Its epoch in a streams group; None: another group, or it is not shown."""
+    topology_epoch: int | None = None
+    """That of its topology in a streams group; None: another group."""
     is_static: bool = False
     """Whether it has a ``group.instance.id``."""
     is_scheduled: bool = False
@@ -85,6 +89,17 @@ class StateBehind:
     """As ``acceptable.recovery.lag`` counts; 0: it ran already; None: not shown."""
 
 
+@frozen
+class GroupEpochs:
+    """The epochs of a streams group (KIP-1071)."""
+
+    group: int
+    """It rises when members, topics or settings change."""
+    assignment: int
+    """That of the target assignment: below it, the next one is not computed yet."""
+    topology: int
+
+
 @frozen(kw_only=True)
 class GroupObservation:
     """One look at a group."""
@@ -94,6 +109,8 @@ class GroupObservation:
     """As the broker names it; empty: it is not described."""
     problem: str = ""
     """Why it is not described."""
+    epochs: GroupEpochs | None = None
+    """None: it is no streams group."""
     members: tuple[MemberSeen, ...] = ()
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """By partition that a member owns; None: they were not read."""

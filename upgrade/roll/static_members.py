@@ -21,7 +21,7 @@ def keeps_unreadable_assignment(seen: GroupObservation, instance: str, config: I
 
     While the group is not stable this is not known, and assumed if members are static and their version is not shown.
     """
-    if not any(member.is_static for member in seen.of(instance)):
+    if seen.epochs or not any(member.is_static for member in seen.of(instance)):
         return False
     sent = [member.used_version for member in seen.members]
     return any(version is None or version > _release(config.release).supported_version for version in sent)

@@ -25,6 +25,7 @@ from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import printable, sanitize
 from streams_assignor.groups import InspectedGroup, inspect_group
+from streams_assignor.groups._restart import configured_session_seconds
 from streams_assignor.groups.described_group import WITHOUT_METADATA
 from streams_assignor.upgrade.application.live_group import LiveGroup, listed
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
@@ -41,6 +42,7 @@ from streams_assignor.upgrade.roll.plan import (
     GROUP,
     InstanceConfig,
     RollInstance,
+    RollLimits,
     RollPlan,
     check_plan,
     group_rounds,
@@ -121,7 +123,7 @@ class _GroupLooks:
 
     def _compare(self, state: RollState, observed: Mapping[str, Any]) -> Mapping[str, Any]:
         assert state.step
-        if self._options.no_forecast:
+        if self._options.no_forecast or self._last is None or self._last.seen.epochs:
             return {}
         before, *groups = (
             inspect_group(each, assume=self._target.assume) if each else None
@@ -162,7 +164,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     if options.origin and is_over(rounds, members):
         view.note(f"{options.group}: every member can run {wanted.release}, and none what it ran before: nothing to do")
         return None
-    roll_plan = _roll_plan(options, planned.advice, instances, members, verbs)
+    roll_plan = _roll_plan(options, planned.advice, instances, members, verbs, _limits(options, group))
     if options.origin:
         roll_plan = evolve(roll_plan, may_be_done=may_be_over(rounds, members))
     else:
@@ -229,9 +231,9 @@ def _streams_group(options: RollOptions, found: LiveLook) -> InspectedGroup:
     if not group.described.members:
         name, state = printable(options.group), found.seen.state
         raise CommandFailed(f"group {name}: expected all instances to run, got none ({state})")
-    if not group.is_streams and group.described.state not in WITHOUT_METADATA:
+    if not group.has_tasks and group.described.state not in WITHOUT_METADATA:
         shown = " ".join(filter(None, (found.seen.state, group.described.type, group.described.protocol)))
-        raise CommandFailed(f"group {printable(options.group)}: expected a classic group of Kafka Streams, got {shown}")
+        raise CommandFailed(f"group {printable(options.group)}: expected a group of Kafka Streams, got {shown}")
     return group
 
 
@@ -268,12 +270,19 @@ def _planned_application(
     return planned
 
 
+def _limits(options: RollOptions, group: InspectedGroup) -> RollLimits:
+    """Return the limits of a roll; in a streams group the broker has the session timeout, and not the members."""
+    configured_s = configured_session_seconds(group) if options.session_timeout is None else None
+    return options.limits if configured_s is None else evolve(options, session_timeout=configured_s).limits
+
+
 def _roll_plan(
     options: RollOptions,
     advice: Advice,
     instances: tuple[RollInstance, ...],
     members: Sequence[MemberSeen],
     verbs: tuple[str, ...],
+    limits: RollLimits,
 ) -> RollPlan:
     rest = interrupted(group_rounds(advice), members)
     roll_plan = RollPlan(
@@ -288,7 +297,7 @@ def _roll_plan(
         batch=options.batch,
         canary=options.canary,
         leader=options.leader,
-        limits=options.limits,
+        limits=limits,
         notes=advice.notes,
     )
     check_plan(roll_plan)

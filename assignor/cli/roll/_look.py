@@ -13,9 +13,8 @@ from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.formats.text import join_names
 from streams_assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
-from streams_assignor.groups.described_group import DEAD
-from streams_assignor.groups.member import decode_members
-from streams_assignor.groups.member_seen import member_seen
+from streams_assignor.groups.described_group import DEAD, STABLE
+from streams_assignor.groups.member_seen import epochs_seen, members_seen
 from streams_assignor.groups.offsets import active_state_lags, offset_request, partition_lags
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.releases import Release
@@ -53,7 +52,7 @@ def look_at(
     offsets: Mapping[str, PartitionOffsets] | None = None
     state_lags: Mapping[str, StateBehind] = {}
     offsets_problem = ""
-    if group.is_streams and group.members:
+    if group.has_tasks and group.members and raw.state == STABLE:
         request = offset_request(group, of_active_state=True)
         read = lookup.offsets([request], lambda _line: None)[request.group]
         group = evolve(group, offsets=read)
@@ -64,10 +63,8 @@ def look_at(
     observation = GroupObservation(
         seconds=seconds,
         state=raw.state,
-        members=tuple(
-            member_seen(member, names.of(member.described))
-            for member in group.members or decode_members(raw.members, streams=False)
-        ),
+        epochs=epochs_seen(raw),
+        members=members_seen(group, names.of),
         offsets=offsets,
         state_lags=state_lags,
         offsets_problem=offsets_problem,

@@ -311,7 +311,9 @@ def _printed_lines(found: DeviationFound, state: RollState) -> Iterator[str]:
 
 
 def versions_text(observed: Any) -> str:
-    """Write the versions that members send after a step."""
+    """Write the versions that members send after a step; in a streams group they send none, and have an epoch."""
+    if "epoch" in observed:
+        return f"epoch {observed['epoch']}"
     return f"version {', '.join(map(str, versions))}" if (versions := observed.get("versions")) else "no version"
 
 

@@ -162,10 +162,19 @@ def state_lags(group: InspectedGroup) -> list[StateLag]:
 
 
 def active_state_lags(group: InspectedGroup) -> list[StateLag]:
-    """Return the active tasks of a classic group that have state, and how far their processes were when they joined.
+    """Return the active tasks of a group that have state, and how far their processes were when they joined.
 
-    A subtopology has state if a member has reported some of it. Versions below 7 have no offsets.
+    A subtopology has state if a member has reported some of it. Versions below 7 have no offsets. In a streams group
+    the topology says which have state, and no broker how much of it an active task had.
     """
+    if topology := _topology(group):
+        active = ((task, member) for member in group.members for task in member.assignment.active)
+        has_state = {first for first, subtopology in topology.items() if subtopology.changelogs}
+        return [
+            StateLag(task=task, member=member, restored=None, end=None)
+            for task, member in active
+            if _first_task(task) in has_state
+        ]
     offsets = group.offsets or GroupOffsets()
     with_state, by_size, by_process = _with_state(group), _changelogs(group, offsets), _reported_by_process(group)
     lags = []

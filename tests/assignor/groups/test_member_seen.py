@@ -3,8 +3,10 @@
 from attrs import evolve
 
 from streams_assignor.groups import inspect_group
-from streams_assignor.groups.member_seen import member_seen
-from tests.assignor.groups.described_groups import group, member
+from streams_assignor.groups.member_seen import epochs_seen, member_seen, members_seen
+from streams_assignor.upgrade.releases import RELEASES
+from streams_assignor.upgrade.roll.group_observation import GroupEpochs
+from tests.assignor.groups.described_groups import assigned, broker_assigned, group, member, streams_group
 
 
 def seen(described):
@@ -28,3 +30,27 @@ def test_a_subscription_that_cannot_be_read_is_a_problem_and_shows_no_process():
 
     assert found.problem
     assert not found.rejoins
+
+
+def test_members_of_a_streams_group_have_epochs_and_the_releases_that_heartbeats_show():
+    described = streams_group(
+        broker_assigned("a", assigned("0_0 1_0"), epoch=7),
+        broker_assigned("b", assigned("0_1"), target=assigned("0_1 1_1"), epoch=6, topology_epoch=2, instance="pod-b"),
+        epoch=8,
+        assignment_epoch=7,
+        topology_epoch=1,
+    )
+    a, b = members_seen(inspect_group(described), lambda raw: raw.member_id)
+
+    assert GroupEpochs(group=8, assignment=7, topology=1) == epochs_seen(described)
+    assert [(7, 0, False), (6, 2, True)] == [(each.epoch, each.topology_epoch, each.rejoins) for each in (a, b)]
+    assert [True, False] == [each.candidates.can_be(RELEASES["4.2.2"]) for each in (a, b)]  # static ones are of 4.4
+    assert [False, True] == [each.candidates.can_be(RELEASES[name]) for each, name in ((a, "4.0.2"), (b, "4.4.0"))]
+    assert (frozenset({"0_0", "1_0"}), "a") == (a.active, a.instance)
+
+
+def test_members_of_a_classic_group_have_none():
+    described = group(member("a"))
+
+    assert None is epochs_seen(described)
+    assert [None] == [each.epoch for each in members_seen(inspect_group(described), lambda _raw: "a")]

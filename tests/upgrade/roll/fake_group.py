@@ -70,6 +70,7 @@ class Operator:
         first = self.state.configs
         self.members = {name: member(name, config) for name, config in first.items()}
         self.group = "Stable"
+        self.epochs = None
         self.coordinator, self.was_away = "b1:9092", False
         self.offsets = ENDS
         self.state_lags = {}
@@ -92,6 +93,7 @@ class Operator:
         return GroupObservation(
             seconds=self.seconds,
             state=self.group if there or self.group != "Stable" else "Empty",
+            epochs=self.epochs,
             members=(*there, *self.more),
             coordinator=self.coordinator,
             coordinator_was_away=self.was_away,

@@ -10,7 +10,7 @@ from streams_assignor.upgrade.roll.engine import BeginStep, KeepWaiting, RollFin
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
 from streams_assignor.upgrade.roll.gates import GatePhase, GateStatus, RollWatch
 from streams_assignor.upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
-from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.group_observation import GroupEpochs, PartitionOffsets, StateBehind
 from streams_assignor.upgrade.roll.journal import RollResumed, RoundVerified, StepPassed
 from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance
 from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION
@@ -315,6 +315,56 @@ def test_a_scheduled_probing_rebalance_is_waited_for():
     operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
 
     assert "a probing rebalance of b is scheduled" == gate(operator, "probing").text
+
+
+def in_streams_group(**changes):
+    """A step in a streams group at epoch 7, whose member ``c`` has changes."""
+    operator = in_step(origin="4.2.2", target="4.4.0")
+    operator.epochs = GroupEpochs(group=7, assignment=7, topology=0)
+    operator.members = {name: evolve(each, epoch=7, topology_epoch=0) for name, each in operator.members.items()}
+    operator.members["c"] = evolve(operator.members["c"], **changes)
+    return operator
+
+
+@pytest.mark.parametrize(
+    ("changes", "assignment", "text"),
+    [
+        ({"epoch": 6}, 7, "epoch 7: c at 6"),
+        ({"rejoins": True}, 7, "epoch 7: c has tasks to come or to revoke"),
+        ({}, 6, "epoch 7: the assignment at 6"),
+    ],
+)
+def test_a_streams_group_is_waited_for_until_assignment_and_members_have_come_to_its_epoch(changes, assignment, text):
+    operator = in_streams_group(**changes)
+    operator.epochs = evolve(operator.epochs, assignment=assignment)
+    found = gate(operator, "stable")
+
+    assert (text, DeviationKind.NOT_STABLE) == (found.text, found.kind)
+    assert "assignment and members at epoch 7" == found.expected
+
+
+def test_a_step_of_a_streams_group_passes_by_epochs_and_says_nothing_of_versions():
+    operator = in_streams_group()
+
+    assert "Stable, all at epoch 7" == passed_text(operator, "stable")
+    (passed,) = (record for record in operator.records if isinstance(record, StepPassed))
+    assert (7, "all have the topology of epoch 0") == (passed.observed["epoch"], passed.gates["topology"])
+    assert not {"versions", "probing"} & passed.gates.keys()
+
+
+def test_a_member_with_another_topology_than_its_streams_group_is_a_stop():
+    found = in_streams_group(topology_epoch=1).found()
+
+    assert (DeviationKind.TOPOLOGY, ("c",)) == (found.kind, found.instances)
+    assert ("c has topology epoch 1", "topology epoch 0, that of the group") == (found.observed, found.expected)
+
+
+def test_a_streams_group_has_no_topology_to_compare_while_every_instance_is_stopped():
+    operator = in_step(offline=True, origin="4.2.2", target="4.4.0", verbs=("stop", "start"))
+    operator.epochs = GroupEpochs(group=7, assignment=7, topology=0)
+    operator.members = {}
+
+    assert not isinstance(operator.go(), KeepWaiting)
 
 
 FORECAST = Expectation(outcomes=(ExpectedOutcome(versions=(6,)), ExpectedOutcome(versions=(3, 5), moved={"0_0": "b"})))

@@ -11,8 +11,8 @@ from streams_assignor.cli.roll._look import look_at
 from streams_assignor.codec import TopicPartition
 from streams_assignor.groups.offsets import GroupOffsets
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
-from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
-from tests.assignor.groups.described_groups import group, member
+from streams_assignor.upgrade.roll.group_observation import GroupEpochs, PartitionOffsets, StateBehind
+from tests.assignor.groups.described_groups import assigned, broker_assigned, group, member, streams_group
 
 MEMBERS = (member("a", active="0_0", had="0_0"), member("b", active="0_1", sums={"0_1": 30}))
 ID = {"a": MEMBERS[0].member_id, "b": MEMBERS[1].member_id}
@@ -115,3 +115,17 @@ def test_a_static_member_is_seen_as_one(state):
     cluster.group = lambda _name: evolve(group(static, dynamic), state=state)
 
     assert [True, False] == [each.is_static for each in seen(cluster).members]
+
+
+def test_a_streams_group_is_seen_with_epochs_offsets_and_the_tasks_whose_state_is_not_shown():
+    cluster = Cluster(GroupOffsets(committed={TopicPartition("orders", 0): 4}, ends={TopicPartition("orders", 0): 5}))
+    described = streams_group(broker_assigned("app-a", assigned("0_0 1_0")))
+    cluster.group = lambda _name: described
+    found = seen(cluster)
+
+    assert (GroupEpochs(1, 1, 0), [1]) == (found.epochs, [each.epoch for each in found.members])
+    assert PartitionOffsets(committed=4, end=5, task="0_0", owner="app-a") == found.offsets["orders-0"]
+    assert {"1_0": StateBehind("app-a", None)} == found.state_lags
+
+    cluster.group = lambda _name: evolve(described, state="Reconciling")
+    assert None is seen(cluster).offsets
