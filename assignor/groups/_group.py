@@ -29,6 +29,7 @@ from streams_assignor.groups.upgrade_status import UpgradeStatus
 from streams_assignor.protocol import PROTOCOL_NAME
 from streams_assignor.upgrade.release_detection import (
     KAFKA_RELEASES,
+    CandidateReleases,
     first_streams_release,
     newer_release_like,
     streams_protocol_releases,
@@ -114,11 +115,15 @@ class InspectedGroup:
 
     def possible_releases(self, member: InspectedMember) -> tuple[Release, ...]:
         """Return each release that a member may run, without ``upgrade.from`` if that explains it; none: not known."""
-        if self.described.type == STREAMS:
-            first = first_streams_release(**_shown_of(member))
-            return tuple(release for release in KAFKA_RELEASES if release.number >= first.number)
-        candidates = member.subscription.candidate_releases
+        candidates = self.candidates_of(member)
         return candidates.unpinned or candidates.pinned
+
+    def candidates_of(self, member: InspectedMember) -> CandidateReleases:
+        """Return the releases that can have sent what a member has sent: its metadata, or in a streams group more."""
+        if self.described.type != STREAMS:
+            return member.subscription.candidate_releases
+        first = first_streams_release(**_shown_of(member))
+        return CandidateReleases(tuple(release for release in KAFKA_RELEASES if release.number >= first.number))
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; docs/reference/group.md lists the keys."""

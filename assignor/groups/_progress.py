@@ -15,7 +15,7 @@ from attrs import field, frozen
 from streams_assignor.formats.text import count, format_seconds, join_names
 from streams_assignor.groups._group import InspectedGroup
 from streams_assignor.groups.broker_assigned.reconciliation import blocking_members
-from streams_assignor.groups.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
+from streams_assignor.groups.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, STREAMS, WITHOUT_METADATA
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.groups.upgrade_status import Stage
 from streams_assignor.upgrade.release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
@@ -79,12 +79,12 @@ def group_progress(
     """Return how far a group is, on its way to a release if one is given; ``wanted`` are all that are good enough."""
     versions = [member for member in group.members if member.subscription.used_version is not None]
     newest = max(map(_generation_of_code, versions), default=None)
+    if release and group.described.type == STREAMS:
+        versions = [*group.members]  # they have no versions, and may show a release
     arrived = {
         member.name: member
         for member in versions
-        if (
-            member.subscription.candidate_releases.can_be(release) if release else _generation_of_code(member) == newest
-        )
+        if (group.candidates_of(member).can_be(release) if release else _generation_of_code(member) == newest)
     }
     times = [member.assignment.next_rebalance_ms for member in group.members if member.assignment.next_rebalance_ms]
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
@@ -102,7 +102,7 @@ def group_progress(
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),
         unconfirmed=blocking_members(group.reconciliations),
-        is_certain=not release or not _indistinguishable([*arrived.values()], wanted),
+        is_certain=not release or not _indistinguishable(map(group.candidates_of, arrived.values()), wanted),
     )
 
 
@@ -113,10 +113,6 @@ def _names(members: Iterable[InspectedMember]) -> tuple[str, ...]:
 def _generation_of_code(member: InspectedMember) -> tuple[int, int]:
     """Sort key: a later release has a higher supported version, or a later consumer."""
     return member.subscription.readable_version or 0, member.subscription.consumer_protocol_version or 0
-
-
-def _may_run(member: InspectedMember, release: Release) -> bool:
-    return member.subscription.candidate_releases.can_be(release)
 
 
 def _releases_text(members: Iterable[InspectedMember]) -> str:
@@ -137,11 +133,11 @@ def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release
 
     The newest release of the table cannot be told from newer ones, and what was assumed is not known.
     """
-    return _indistinguishable(group.members, wanted)
+    return _indistinguishable(map(group.candidates_of, group.members), wanted)
 
 
-def _indistinguishable(members: Sequence[InspectedMember], wanted: Collection[Release]) -> str:
-    candidates = {release for member in members for release in member.subscription.candidate_releases.releases}
+def _indistinguishable(shown: Iterable[CandidateReleases], wanted: Collection[Release]) -> str:
+    candidates = {release for each in shown for release in each.releases}
     if assumed := [release.name for release in candidates if release.assumed_like]:
         return assumed[0]
     possible = tuple(release for release in KAFKA_RELEASES if release in candidates)
@@ -152,8 +148,11 @@ def _indistinguishable(members: Sequence[InspectedMember], wanted: Collection[Re
 def upgrade_from_note(group: InspectedGroup, release: Release) -> str:
     """Say what the metadata of members of a release shows of ``upgrade.from``; empty if all of it.
 
-    Most values change no byte. So a group that is on its release may have a second rolling bounce before it.
+    Most values change no byte. So a group that is on its release may have a second rolling bounce before it. A streams
+    group knows none.
     """
+    if group.described.type == STREAMS:
+        return ""
     if pinned := [member.label for member in group.members if member.subscription.candidate_releases.is_pinned]:
         return (
             f"upgrade.from is still set for {join_names(pinned, limit=_SHOWN_NAMES)}: a bounce without it has to follow"
@@ -181,9 +180,9 @@ def is_stable(group: InspectedGroup) -> bool:
 
 
 def shows_releases(group: InspectedGroup) -> bool:
-    """Whether the metadata of the members shows releases, or may when the group is stable."""
+    """Whether what the members send shows releases, or may when the group is stable."""
     raw = group.described
-    return not group.members or group.is_streams or (raw.type == CLASSIC and not raw.protocol)
+    return not group.members or group.has_tasks or (raw.type == CLASSIC and not raw.protocol)
 
 
 def is_empty(group: InspectedGroup) -> bool:
@@ -193,7 +192,7 @@ def is_empty(group: InspectedGroup) -> bool:
 
 def is_on_release(group: InspectedGroup, release: Release) -> bool:
     """Whether the group is stable and every member may run the release, with or without ``upgrade.from``."""
-    return is_stable(group) and all(_may_run(member, release) for member in group.members)
+    return is_stable(group) and all(group.candidates_of(member).can_be(release) for member in group.members)
 
 
 # -- text ------------------------------------------------------------------------------------------------------------

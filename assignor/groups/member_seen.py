@@ -9,7 +9,6 @@ from attrs import evolve
 from streams_assignor.groups._group import InspectedGroup
 from streams_assignor.groups.described_group import STREAMS, DescribedGroup, DescribedGroupMember
 from streams_assignor.groups.member import InspectedMember, decode_members
-from streams_assignor.upgrade.release_detection import CandidateReleases
 from streams_assignor.upgrade.roll.group_observation import GroupEpochs, MemberSeen
 
 
@@ -35,7 +34,7 @@ def _of_streams_group(group: InspectedGroup, member: InspectedMember, seen: Memb
     assert assignment
     return evolve(
         seen,
-        candidates=CandidateReleases(group.possible_releases(member)),
+        candidates=group.candidates_of(member),
         rejoins=not group.reconciliations[member.name].is_complete,
         epoch=assignment.epoch,
         topology_epoch=assignment.topology_epoch,

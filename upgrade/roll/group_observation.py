@@ -41,7 +41,7 @@ class MemberSeen:
     epoch: int | None = None
     """Its epoch in a streams group; None: another group, or it is not shown."""
     topology_epoch: int | None = None
-    """That of its topology in a streams group; None: another group."""
+    """The epoch of its topology in a streams group; None: another group."""
     is_static: bool = False
     """Whether it has a ``group.instance.id``."""
     is_scheduled: bool = False
@@ -96,7 +96,7 @@ class GroupEpochs:
     group: int
     """It rises when members, topics or settings change."""
     assignment: int
-    """That of the target assignment: below it, the next one is not computed yet."""
+    """The epoch of the target assignment: below it, the next one is not computed yet."""
     topology: int
 
 

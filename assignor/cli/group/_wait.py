@@ -201,9 +201,7 @@ def _result(condition: WaitCondition, step: _Step) -> WaitResult:
         group = step.look.groups[0]
         if others := _others(condition, group):
             status = CANNOT_TELL
-            notes.append(
-                f"the metadata of these members is that of {others}, and does not show which one a member runs"
-            )
+            notes.append(f"what these members send is that of {others}, and does not show which one a member runs")
         notes.append(upgrade_from_note(group, condition.release))
     return WaitResult(step.look, status, tuple(filter(None, notes)))
 

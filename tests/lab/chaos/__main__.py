@@ -47,10 +47,10 @@ from tests.lab.integration.clusters import NEWEST, OLDER
 @click.option("--members", type=click.IntRange(2, 26), default=3, show_default=True)
 @click.option("--partitions", type=click.IntRange(1), default=6, show_default=True)
 @click.option("--records-per-second", "per_second", type=click.IntRange(1), default=300, show_default=True)
-@click.option("--broker", type=click.Choice([NEWEST, OLDER]), default=NEWEST, show_default=True)
+@click.option("--broker", type=click.Choice(["4.4.0", NEWEST, OLDER]), default=NEWEST, show_default=True)
 @click.option(
     "--java",
-    type=click.Choice([NEWEST, OLDER]),
+    type=click.Choice(["4.4.0", NEWEST, OLDER]),
     help="The last member is Kafka Streams, upgraded to this release while the others are.",
 )
 @click.option(
@@ -60,6 +60,13 @@ from tests.lab.integration.clusters import NEWEST, OLDER
     "--roll",
     metavar="RELEASE",
     help="`streams-assignor roll` upgrades all members, from this release to that of --java, while faults happen.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(["classic", "streams"]),
+    default="classic",
+    show_default=True,
+    help="streams: brokers assign; it needs --roll, and all members in --java-members.",
 )
 @click.option("--static", type=click.IntRange(0), default=0, help="So many members have a group.instance.id.")
 @click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Faults for so long, and no upgrade.")
@@ -87,7 +94,11 @@ def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_l
     sys.exit(any(outcome.problems for outcome in outcomes))
 
 
-def _check(*, roll: str | None, java: str | None, java_members: int, members: int, minutes: float, **how: Any) -> None:
+def _check(
+    *, roll: str | None, java: str | None, java_members: int, members: int, minutes: float, protocol: str, **how: Any
+) -> None:
+    if protocol == "streams" and not (roll and java_members == members):
+        raise click.UsageError(f"expected --roll and --java-members {members} with --protocol streams")
     if roll and (not java or minutes):
         raise click.UsageError("expected --java RELEASE with --roll, and no --minutes")
     if java_members > members:

@@ -12,6 +12,7 @@ from tests.lab.chaos.fault_schedule import (
     FAULT_KINDS,
     NEEDS_STATIC,
     NEW_VERSION,
+    OF_A_LEADER,
     OLD_VERSION,
     ROLL_FAULT_KINDS,
     MemberVersion,
@@ -43,6 +44,7 @@ def run_chaos(
     java: str | None = None,
     java_members: int = 1,
     roll: str | None = None,
+    protocol: str = "classic",
     static: int = 0,
     minutes: float = 0.0,
     log: Callable[[str], None] = lambda _: None,
@@ -70,6 +72,7 @@ def run_chaos(
             kind
             for kind in kinds or (FAULT_KINDS | ROLL_FAULT_KINDS if roll else FAULT_KINDS)
             if (network or "cut" not in kind) and (clocks or "clock" not in kind) and (static or kind != NEEDS_STATIC)
+            if protocol == "classic" or kind not in OF_A_LEADER
         ]
         soaking = [kind for kind in able if kind not in _ENDS_SOME_MEMBER and (static or kind not in ENDS_A_PROCESS)]
         settings = ChaosSettings(
@@ -79,6 +82,7 @@ def run_chaos(
             else draw_schedule(seed, names, len(able) if faults is None else faults, able, names[:static]),
             begin=MemberVersion(roll) if roll else NEW_VERSION if minutes else OLD_VERSION,
             roll=bool(roll),
+            protocol=protocol,
             static=static,
             minutes=minutes,
             worker=worker,

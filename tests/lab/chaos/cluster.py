@@ -14,7 +14,7 @@ from unittest.mock import patch
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.lab.chaos.fault_schedule import NODES
+from tests.lab.chaos.fault_schedule import NODES, SESSION_SECONDS
 from tests.lab.chaos.wall_clock import WallClock
 from tests.lab.integration.clusters import NEWEST, Cluster
 
@@ -30,6 +30,11 @@ _COPIES: Final = MappingProxyType(
         "min.insync.replicas": "2",
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "1000",
+        "group.streams.initial.rebalance.delay.ms": "0",
+        "group.streams.min.session.timeout.ms": "1000",
+        "group.streams.session.timeout.ms": f"{SESSION_SECONDS * 1000:.0f}",
+        "group.streams.min.heartbeat.interval.ms": "100",
+        "group.streams.heartbeat.interval.ms": f"{SESSION_SECONDS * 100:.0f}",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
         # On a busy machine a quorum needs Kafka's own patience to find a leader, and a broker more than that.
         "controller.quorum.election.timeout.ms": "1000",

@@ -30,6 +30,8 @@ FAULT_KINDS: Final = {
     "duplicate": "a second process with the group.instance.id of a static member, which is fenced",
 }
 NEEDS_STATIC: Final = "duplicate"
+OF_A_LEADER: Final = ("cut-leader", "slow", "dying-leader")
+"""Those of a member that leads: a streams group has none."""
 ENDS_A_PROCESS: Final = ("kill", "duplicate")
 """What ends the process of its target; the others go on with the memory that they have."""
 ROLL_FAULT_KINDS: Final = {

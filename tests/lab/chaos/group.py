@@ -118,6 +118,7 @@ class Group:
             upgrade_from=speaks.upgrade_from,
             instance_id=f"instance-{name}" if name in self._settings.static_members else None,
             state=str(self._folder / f"{name}-state{life if beside else ''}") if java else None,
+            protocol=self._settings.protocol,
             beside=beside,
         )
         worker = (JavaWorker if java else Worker)(

@@ -42,12 +42,14 @@ def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
         "client.id": settings.client_id,
         "state.dir": settings.state,
         "shape": "stateless",
-        "session.timeout.ms": settings.session_ms,
-        "heartbeat.interval.ms": settings.session_ms // 10,
         "commit.interval.ms": _COMMIT_MS,
         "producer.acks": "all",  # the default before 3.0 loses what a dying broker has not handed on
         "producer.retries": 2**31 - 1,  # the default before 2.1 dies of a broker that is away for a second
     }
+    if settings.protocol == "classic":
+        reported |= {"session.timeout.ms": settings.session_ms, "heartbeat.interval.ms": settings.session_ms // 10}
+    else:  # the brokers have the timeouts
+        reported["group.protocol"] = settings.protocol
     if settings.instance_id:
         reported["group.instance.id"] = settings.instance_id
     if settings.upgrade_from:

@@ -33,6 +33,8 @@ class ChaosSettings:
     """The release of Kafka Streams that the last members get to, if they are not ours."""
     java_count: int = 1
     """So many of the last members are Kafka Streams, with ``java``."""
+    protocol: str = "classic"
+    """``streams``: brokers assign the tasks (KIP-1071), and every member is Kafka Streams."""
     roll: bool = False
     """Whether ``streams-assignor roll`` upgrades all members, from ``begin`` to ``java``."""
 

@@ -242,7 +242,8 @@ class Chaos:
 
     def _versions(self) -> dict[str, int]:
         """The metadata version of everybody's last assignment; that of Kafka Streams is read from the broker."""
-        java = {name: self._version_of_java(name) for name in self.settings.java_members}
+        classic = self.settings.java_members if self.settings.protocol == "classic" else ()
+        java = {name: self._version_of_java(name) for name in classic}
         return {name: assigned["version"] for name, assigned in self.group.assignments.items()} | java
 
     def _by_java(self) -> int:

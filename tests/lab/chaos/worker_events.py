@@ -83,6 +83,8 @@ class WorkerSettings:
     instance_id: str | None = None
     batch_seconds: float = 0.5
     state: str | None = None
+    protocol: str = "classic"
+    """``group.protocol`` of a process of Kafka Streams."""
     beside: str = ""
     """The client id of a process beside the member; empty: it is the member."""
 

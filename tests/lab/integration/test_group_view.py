@@ -92,7 +92,7 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
         old.stop()
         done = reported(broker, application.name, "--wait", "release=4.3.1", "--members", "1", "--timeout", "2m")
         assert (3, True) == (done.returncode, "may be on 4.3.1: 1 member may run 4.3.1" in done.stdout), done
-        assert "the metadata of these members is that of 3.4.0 or newer" in done.stderr
+        assert "what these members send is that of 3.4.0 or newer" in done.stderr
         settle(python)
         assert {"11": 1} == reports(broker, application.name)["upgrade"]["used"]
     assert 0 == reported(broker, application.name, "--wait", "empty", "--timeout", "1m").returncode
