@@ -29,7 +29,7 @@ from streams_assignor.clients._session import Session
 from streams_assignor.clients.adapter import MemberGeneration
 from streams_assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
 from streams_assignor.clients.confluent._fetcher import RecordFetcher
-from streams_assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
+from streams_assignor.clients.confluent._membership import Call, Membership
 from streams_assignor.clients.confluent._record_buffer import Offsets
 from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
 from streams_assignor.errors import FatalError
@@ -184,7 +184,7 @@ class ClassicMembership(Membership):
         if self._stopping.is_set():
             return
         if self._poll_watchdog.expired():
-            log.warning(NOT_POLLED, self._group)
+            self._note_expiry()
             self.leave_count += 1
             self.adapter.leave_and_join()
         if self.adapter.joining:

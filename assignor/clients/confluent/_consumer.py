@@ -106,7 +106,9 @@ class StreamsConsumer:
         fetcher: Any = weakref.proxy(self._fetcher)
         common = {
             "buffer": self._fetcher.buffer,
-            "poll_watchdog": PollWatchdog(weakly(self._fetcher.progress), settings.max_poll_seconds),
+            "poll_watchdog": PollWatchdog(
+                weakly(self._fetcher.progress), settings.max_poll_seconds, weakly(self._fetcher.unknown_offsets)
+            ),
             "periodic_call": (settings.auto_commit_interval_seconds, weakly(self._auto_commit_now))
             if settings.auto_commit_interval_seconds
             else None,
@@ -410,23 +412,27 @@ class StreamsConsumer:
             self._fetcher.resume(partitions)
 
     def committed(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
-        """See ``Consumer.committed``."""
-        return self._fetcher.consumer.committed(partitions, timeout=timeout)
+        """See ``Consumer.committed``; a negative ``timeout`` is `socket.timeout.ms`, or 30 s, here and below."""
+        return self._fetcher.consumer.committed(partitions, timeout=self._limited(timeout))
 
     def get_watermark_offsets(
         self, partition: TopicPartition, timeout: float = -1, cached: bool = False
     ) -> tuple[int, int]:
         """See ``Consumer.get_watermark_offsets``."""
-        return self._fetcher.consumer.get_watermark_offsets(partition, cached=cached, timeout=timeout)
+        return self._fetcher.consumer.get_watermark_offsets(partition, cached=cached, timeout=self._limited(timeout))
 
     def offsets_for_times(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
         """See ``Consumer.offsets_for_times``."""
-        return self._fetcher.consumer.offsets_for_times(partitions, timeout=timeout)
+        return self._fetcher.consumer.offsets_for_times(partitions, timeout=self._limited(timeout))
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         """See ``Consumer.list_topics``."""
-        consumer = self._fetcher.consumer
-        return consumer.list_topics(timeout=timeout) if topic is None else consumer.list_topics(topic, timeout)
+        consumer, seconds = self._fetcher.consumer, self._limited(timeout)
+        return consumer.list_topics(timeout=seconds) if topic is None else consumer.list_topics(topic, seconds)
+
+    def _limited(self, timeout: float) -> float:
+        """Return the limit of a request: librdkafka waits for ever for a broker that does not answer."""
+        return self._request_seconds if timeout < 0 else timeout
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

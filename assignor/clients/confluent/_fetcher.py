@@ -81,7 +81,7 @@ class RecordFetcher(TaskRebalanceListener):
         self.tasks: dict[PartitionKey, TaskId] = {}
         """The task that reads each assigned partition."""
         self.fetch_count = 0
-        """Number of calls that asked for records."""
+        """Number of calls that asked for records, and could get them."""
         self.begun_calls = 0
         """Number of calls about changed tasks that have begun."""
         self.consumer: Final = new_consumer(config)
@@ -93,6 +93,7 @@ class RecordFetcher(TaskRebalanceListener):
         self._reset = _RESETS[config[RESET]]
         # Assigned, but not read yet: the offset to start at, None as long as it is unknown.
         self._unpositioned: dict[PartitionKey, int | None] = {}
+        self._unanswered = ""  # why they are not known
         self._refused: KafkaError | None = None  # why committed offsets are not told, raised by the next fetch
         self._places: dict[PartitionKey, int] = {}  # where to read, if no later position is known
 
@@ -181,11 +182,10 @@ class RecordFetcher(TaskRebalanceListener):
                         self._unpositioned[partition_key(committed)] = (
                             committed.offset if committed.offset >= 0 else self._reset
                         )
-                    elif committed.error.code() in _REFUSALS:
-                        self._refused = committed.error
+                    else:
+                        self._note_unknown(committed.error)
             except KafkaException as error:
-                if error.args[0].code() in _REFUSALS:
-                    self._refused = error.args[0]
+                self._note_unknown(error.args[0])
         placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
         if not placed:
             return
@@ -198,11 +198,27 @@ class RecordFetcher(TaskRebalanceListener):
         if paused := [TopicPartition(*name) for name in self.buffer.paused & placed.keys()]:
             self.consumer.pause(paused)
 
+    def _note_unknown(self, error: KafkaError) -> None:
+        self._unanswered = error.name()
+        if error.code() in _REFUSALS:
+            self._refused = error
+
+    def unknown_offsets(self) -> str:
+        """Say which committed offsets no broker tells, and why; empty if reading goes on. From any thread."""
+        names = [f"{topic}-{number}" for (topic, number), offset in self._unpositioned.items() if offset is None]
+        return (
+            f"the committed offsets of {', '.join(sorted(names))} were not told ({self._unanswered})" if names else ""
+        )
+
+    def _note_call(self) -> None:
+        """Count a call that asks for records, unless it cannot get any as committed offsets are not known."""
+        self.fetch_count += None not in self._unpositioned.values()
+
     # -- records ------------------------------------------------------------------------------------------------------
 
     def fetch(self, seconds: float) -> None:
         """Fetch more records once all are returned; wait up to ``seconds`` or ``WAIT_SECONDS`` for the first one."""
-        self.fetch_count += 1
+        self._note_call()
         self._assign_remaining()
         if self.buffer.ready:
             return
@@ -216,7 +232,7 @@ class RecordFetcher(TaskRebalanceListener):
 
     def consume(self, number: int, seconds: float, into: list[Message]) -> None:
         """Append at most ``number`` records: those fetched already, otherwise those of the next ``WAIT_SECONDS``."""
-        self.fetch_count += 1
+        self._note_call()
         self._assign_remaining()
         buffer = self.buffer
         if not buffer.ready:
@@ -277,8 +293,8 @@ class RecordFetcher(TaskRebalanceListener):
         return bool(self.tasks)
 
     def progress(self) -> object:
-        """Return a value that changes whenever the user asks for records. From any thread."""
-        return self.fetch_count, len(self.buffer.ready)
+        """Return a value that changes whenever the user asks for records and may get them. From any thread."""
+        return self.fetch_count, None not in self._unpositioned.values() and len(self.buffer.ready)
 
     def task_of(self, message: Message) -> TaskId:
         """Return the task that reads the partition of this record."""

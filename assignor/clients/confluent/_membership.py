@@ -11,15 +11,17 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Thread
 from typing import Final
 
 import kafka
+from confluent_kafka import KafkaError
 
 from streams_assignor.clients._session import Session
 from streams_assignor.clients.adapter import ClientAdapter, MemberGeneration
 from streams_assignor.clients.confluent._committer import Committer
-from streams_assignor.clients.confluent._errors import as_kafka_error
+from streams_assignor.clients.confluent._errors import as_kafka_error, kafka_exception
 from streams_assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
 from streams_assignor.errors import FatalError
@@ -27,9 +29,6 @@ from streams_assignor.errors import FatalError
 log = logging.getLogger(__name__)
 
 Call = Callable[[], None]
-
-NOT_POLLED: Final = "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves"
-"""The log line of a membership that leaves for this reason."""
 
 _STOP_TIMEOUT_SECONDS: Final = 5.0
 
@@ -101,6 +100,17 @@ class Membership(ABC):
         if self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
 
+    def _note_expiry(self) -> None:
+        """Log why the member leaves; tell a user who has polled all the time."""
+        waits = self._poll_watchdog.waits_for()
+        why = f"{waits or 'the consumer was not polled'} for max.poll.interval.ms, its member leaves"
+        log.warning("group %s: %s", self._group, why)
+        if waits:
+            self.callbacks.append(partial(self._raise_stalled, f"group {self._group}: {why}, and joins again"))
+
+    def _raise_stalled(self, text: str) -> None:
+        raise kafka_exception(KafkaError._TIMED_OUT, text)
+
     def _raise_failure(self) -> None:
         self.callbacks.append(self._raise_failure)
         assert self.failure is not None, "set before this was queued"
@@ -163,10 +173,13 @@ class Membership(ABC):
 
 
 class PollWatchdog:
-    """Detects that the user has not polled for ``max_poll_seconds``."""
+    """Detects that the user has not polled for ``max_poll_seconds``, or that each poll ``waits_for`` something."""
 
-    def __init__(self, progress: Callable[[], object], max_poll_seconds: float) -> None:
+    def __init__(
+        self, progress: Callable[[], object], max_poll_seconds: float, waits_for: Callable[[], str] = str
+    ) -> None:
         self.max_poll_seconds = max_poll_seconds
+        self.waits_for = waits_for
         self._progress = progress
         self._last_progress: object = None
         self._since = time.monotonic()

@@ -4,9 +4,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
@@ -176,6 +178,65 @@ def test_exactly_once_although_members_are_killed_and_frozen_in_transactions(app
     refused = [member.output_lines("refused") for member in (zombie, killed, other, successor)]
     assert refused[0], "the coordinator accepted the offsets of a member that it had removed"
     print(f"produced {len(wanted)}, copied {len(copied)}, refused {refused}")
+
+
+def test_no_call_outlives_its_limit_beside_a_frozen_broker(cluster: Cluster, app: Application) -> None:
+    """``list_topics()`` waited for ever, and so did a commit and the end of the consumer behind it."""
+    consumer = reader(app, **{"socket.timeout.ms": 3000})
+    app.send(RECORDS)
+    wait_until(lambda: consumer.poll(0.2) is not None)
+    here, codes = TopicPartition(app.source, 0), list[int]()
+    calls: list[Callable[[], object]] = [
+        lambda: consumer.committed([here]),
+        lambda: consumer.get_watermark_offsets(here),
+        lambda: consumer.offsets_for_times([TopicPartition(app.source, 0, 5)]),
+        consumer.list_topics,
+        lambda: consumer.commit(asynchronous=False),
+        lambda: consumer.seek(consumer.assignment()[0]),
+        lambda: consumer.poll(1),
+        consumer.close,
+    ]
+
+    def call(function: Callable[[], object]) -> None:
+        try:
+            function()
+        except KafkaException as error:
+            codes.append(error.args[0].code())
+
+    cluster.node(1).signal(signal.SIGSTOP)
+    try:
+        for each in calls:
+            thread = Thread(target=call, args=(each,), daemon=True)
+            thread.start()
+            thread.join(TIMEOUT_SECONDS)
+            assert not thread.is_alive(), codes
+    finally:
+        cluster.node(1).signal(signal.SIGCONT)
+    assert 5 == len(codes)
+    assert {KafkaError._TIMED_OUT, KafkaError._TRANSPORT} >= set(codes)
+
+
+def test_a_member_that_cannot_begin_to_read_leaves_with_an_error(app: Application) -> None:
+    """It polled for ever, and kept its tasks: here its offsets are part of a transaction that nobody ends."""
+    app.send(RECORDS)
+    with reader(app) as first:
+        wait_until(lambda: first.poll(0.2) is not None)
+        producer = Producer({"bootstrap.servers": app._broker, "transactional.id": app.name})
+        producer.init_transactions(TIMEOUT_SECONDS)
+        producer.begin_transaction()
+        offsets = [TopicPartition(each.topic, each.partition, 1) for each in first.assignment()]
+        producer.send_offsets_to_transaction(offsets, first.consumer_group_metadata(), TIMEOUT_SECONDS)
+    with reader(app, **{"max.poll.interval.ms": 6000}) as second:
+        with pytest.raises(KafkaException, match=r"were not told \(UNSTABLE_OFFSET_COMMIT\) for max.poll.interval.ms"):
+            wait_until(lambda: second.poll(0.2) is not None)
+        producer.abort_transaction(TIMEOUT_SECONDS)
+        wait_until(lambda: second.poll(0.2) is not None)
+
+
+def reader(app: Application, **settings: Any) -> StreamsConsumer:
+    usual = {"bootstrap.servers": app._broker, "group.id": app.name, "auto.offset.reset": "earliest", **STREAMS}
+    topology = Topology.of(Subtopology(sources=[app.source]))
+    return StreamsConsumer({**usual, "enable.auto.commit": False, **settings}, topology)
 
 
 def test_members_keep_their_tasks_when_the_coordinator_restarts(

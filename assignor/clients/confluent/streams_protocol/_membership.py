@@ -28,7 +28,7 @@ from kafka.errors import for_code
 from streams_assignor.clients._session import Session
 from streams_assignor.clients.adapter import MemberGeneration
 from streams_assignor.clients.confluent._errors import as_fatal_error, kafka_exception
-from streams_assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
+from streams_assignor.clients.confluent._membership import Call, Membership
 from streams_assignor.clients.confluent._record_buffer import Offsets
 from streams_assignor.clients.confluent.streams_protocol._tasks import OwnedTaskNotifier, TaskPartitions
 from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
@@ -246,7 +246,7 @@ class StreamsMembership(Membership):
             self.member = self.member.leave()
             return
         if self._poll_watchdog.expired() and self.member.sends_heartbeats:
-            log.warning(NOT_POLLED, self._group)
+            self._note_expiry()
             self._leave_count += 1
             self._suspend()
             self.member = self.member.on_poll_expired()

@@ -1,10 +1,15 @@
 """What kafka-python raises, in confluent-kafka's words; and an admin that connects when it is first asked."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import kafka.errors
 import pytest
 from confluent_kafka import KafkaError
+from confluent_kafka import TopicPartition as ConfluentPartition
 
-from streams_assignor import FatalError
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
 from streams_assignor.clients.confluent._errors import (
     as_fatal_error,
     as_kafka_error,
@@ -96,3 +101,28 @@ def test_an_admin_without_a_broker_raises_lookup_failed() -> None:
         with pytest.raises((LookupFailed, FatalError)):
             ask()
     admin.close()
+
+
+def test_no_request_waits_for_ever_for_a_broker_that_does_not_answer() -> None:
+    """``list_topics()`` did, beside a broker that was frozen: librdkafka's default is no limit."""
+    settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "socket.timeout.ms": 7_000, "log_level": 0}
+    limits: list[Any] = []
+    topology = Topology.of(Subtopology(sources=["orders"]))
+    here = ConfluentPartition("orders", 0)
+    with StreamsConsumer(settings, topology, admin=False) as consumer:
+        real = consumer._fetcher.consumer
+        names = ("committed", "get_watermark_offsets", "offsets_for_times", "list_topics")
+        double = SimpleNamespace(
+            **dict.fromkeys(names, lambda *given, **named: limits.append(named.get("timeout", given[-1:])))
+        )
+        consumer._fetcher.consumer = double  # type: ignore[misc,assignment]
+        given: tuple[dict[str, float], ...] = ({}, {"timeout": 3})
+        for timeout in given:
+            consumer.committed([here], **timeout)
+            consumer.get_watermark_offsets(here, **timeout)
+            consumer.offsets_for_times([here], **timeout)
+            consumer.list_topics(**timeout)
+            consumer.list_topics("orders", **timeout)
+        consumer._fetcher.consumer = real  # type: ignore[misc]
+
+    assert [7.0, 7.0, 7.0, 7.0, (7.0,), 3, 3, 3, 3, (3,)] == limits

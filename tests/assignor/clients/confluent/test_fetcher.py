@@ -93,6 +93,22 @@ def test_offsets_in_an_unfinished_transaction_are_waited_for(refusal: Any) -> No
     assert {("data", 0): 3284, ("data", 1): 3289} == consumer.reads
 
 
+def test_a_poll_that_waits_for_offsets_is_no_progress() -> None:
+    """A member polled for ever beside a coordinator that did not tell them, and kept its tasks."""
+    reading, _ = records(KafkaException(UNSTABLE), {0: 7, 1: UNSTABLE}, {1: 8})
+    reading.on_tasks_assigned(TASKS)
+    before = reading.progress()
+    assert "the committed offsets of data-0, data-1 were not told (UNSTABLE_OFFSET_COMMIT)" == reading.unknown_offsets()
+
+    reading.fetch(0)
+    assert before == reading.progress()
+    assert "the committed offsets of data-1 were not told (UNSTABLE_OFFSET_COMMIT)" == reading.unknown_offsets()
+    reading.consume(1, 0, [])
+    reading.fetch(0)
+    assert before != reading.progress()
+    assert "" == reading.unknown_offsets()
+
+
 def test_one_partition_does_not_wait_for_another() -> None:
     reading, consumer = records({0: 7, 1: UNSTABLE}, {1: 8})
 

@@ -2,7 +2,7 @@
 
 import kafka
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from streams_assignor import FatalError, Subtopology, Topology
 from streams_assignor.clients.confluent import _membership
@@ -296,6 +296,24 @@ def test_a_user_that_does_not_poll_makes_it_leave_and_rejoin():
         assert not user.membership.session.is_certain()
         stable(user, "0_0")
 
+        assert ["assigned", "lost", "assigned"] == user.listener.callback_names
+
+
+def test_a_user_that_polls_and_can_read_nothing_is_told_that_it_leaves():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        watchdog = user.membership._poll_watchdog
+        watchdog.waits_for = lambda: "the committed offsets of data-0 were not told (_TIMED_OUT)"
+        usual, watchdog.max_poll_seconds = watchdog.max_poll_seconds, 0
+        until(lambda: coordinator.requests[-1]["memberEpoch"] == -1)
+        watchdog.max_poll_seconds = usual
+        with pytest.raises(KafkaException) as raised:
+            user.run_callbacks()
+        stable(user, "0_0")
+
+        assert KafkaError._TIMED_OUT == raised.value.args[0].code()
+        assert "data-0 were not told (_TIMED_OUT) for max.poll.interval.ms, its member leaves" in str(raised.value)
         assert ["assigned", "lost", "assigned"] == user.listener.callback_names
 
 
