@@ -16,6 +16,7 @@ from streams_assignor.streams_group.model import (
     StatusReaction,
     StreamsMemberState,
     StreamsTasks,
+    offset_fields,
 )
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "StreamsGroupMember",
     "StreamsMemberState",
     "StreamsTasks",
+    "offset_fields",
     "topology_fields",
 ]

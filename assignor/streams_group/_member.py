@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from streams_assignor.codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.codec.streams_group import JOIN_GROUP_MEMBER_EPOCH
 from streams_assignor.streams_group.model import (
     TASK_FIELDS,
     Callback,
@@ -97,6 +97,7 @@ class StreamsGroupMember:
             "memberEpoch": self.epoch,
             "endpointInformationEpoch": self.endpoint_epoch,
             **_UNCHANGED,
+            "instanceId": profile.instance_id,
             "shutdownApplication": self.shuts_down_application,
         }
         if self.state is StreamsMemberState.JOINING:
@@ -180,7 +181,7 @@ class StreamsGroupMember:
 
     def _on_fenced(self) -> StreamsGroupMember:
         if self.state in _LEAVING:
-            return evolve(self, epoch=LEAVE_GROUP_MEMBER_EPOCH)._on_left()
+            return evolve(self, epoch=self.profile.leave_epoch)._on_left()
         fenced = evolve(self, state=StreamsMemberState.FENCED, epoch=JOIN_GROUP_MEMBER_EPOCH, statuses=())
         return fenced._lose_tasks()
 
@@ -268,7 +269,7 @@ class StreamsGroupMember:
         return evolve(self, state=StreamsMemberState.PREPARE_LEAVING)._enqueue(Callback(CallbackKind.RELEASE))
 
     def _leave_now(self) -> StreamsGroupMember:
-        return evolve(self, state=StreamsMemberState.LEAVING, epoch=LEAVE_GROUP_MEMBER_EPOCH, sent=None)
+        return evolve(self, state=StreamsMemberState.LEAVING, epoch=self.profile.leave_epoch, sent=None)
 
     def on_poll_expired(self) -> StreamsGroupMember:
         """Leave at once, as the application has not polled for ``max.poll.interval.ms``; it drops the tasks later.
@@ -301,7 +302,6 @@ _COMPLETIONS: Final = {
 }
 
 _UNCHANGED: Final[Mapping[str, Any]] = {
-    "instanceId": None,
     "rackId": None,
     "rebalanceTimeoutMs": -1,
     "topology": None,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from streams_assignor.codec import TaskId
+from streams_assignor.codec.streams_group import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
 from streams_assignor.upgrade.input_values import parse_number
 
 
@@ -148,6 +149,8 @@ class MemberProfile:
     rebalance_timeout_ms: int
     topology: Mapping[str, Any] = field(hash=False, repr=False)
     """The field of the request: ``topology_fields``."""
+    instance_id: str | None = None
+    """``group.instance.id`` of a static member, which needs a broker of 4.4."""
     rack_id: str | None = None
     endpoint: tuple[str, int] | None = None
     """Host and port (``application.server``)."""
@@ -158,3 +161,23 @@ class MemberProfile:
     The coordinator takes a task that is missing there for revoked and may assign it to another member, although this
     member goes on to take it.
     """
+
+    @property
+    def leave_epoch(self) -> int:
+        """The epoch of a heartbeat that leaves; the tasks of a static member wait for its return, or its session."""
+        return LEAVE_GROUP_MEMBER_EPOCH if self.instance_id is None else LEAVE_GROUP_STATIC_MEMBER_EPOCH
+
+
+def offset_fields(offset_sums: Mapping[TaskId, int] | None) -> list[dict[str, Any]] | None:
+    """Return the field ``taskOffsets`` of a heartbeat, None if nothing is known; sums below 0 are no offsets.
+
+    >>> offset_fields({TaskId(0, 1): 7, TaskId(0, 2): -2})
+    [{'subtopologyId': '0', 'partition': 1, 'offset': 7}]
+    """
+    if offset_sums is None:
+        return None
+    return [
+        {"subtopologyId": str(task.subtopology), "partition": task.partition, "offset": offset_sums[task]}
+        for task in sorted(offset_sums)
+        if offset_sums[task] >= 0
+    ]

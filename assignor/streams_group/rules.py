@@ -40,7 +40,9 @@ ERRORS: Final[Mapping[int, ErrorRule]] = MappingProxyType(
         INVALID_REQUEST: ErrorRule("INVALID_REQUEST", _FAIL, "InvalidRequestException"),
         GROUP_ID_NOT_FOUND: ErrorRule("GROUP_ID_NOT_FOUND", _FAIL, "GroupIdNotFoundException"),
         81: ErrorRule("GROUP_MAX_SIZE_REACHED", _FAIL, "GroupMaxSizeReachedException"),
+        82: ErrorRule("FENCED_INSTANCE_ID", _FAIL, "FencedInstanceIdException"),
         110: ErrorRule("FENCED_MEMBER_EPOCH", _REJOIN),
+        111: ErrorRule("UNRELEASED_INSTANCE_ID", _FAIL, "UnreleasedInstanceIdException"),
         130: ErrorRule("STREAMS_INVALID_TOPOLOGY", _FAIL, "StreamsInvalidTopologyException"),
         131: ErrorRule("STREAMS_INVALID_TOPOLOGY_EPOCH", _FAIL, "StreamsInvalidTopologyEpochException"),
         132: ErrorRule("STREAMS_TOPOLOGY_FENCED", _FAIL, "StreamsTopologyFencedException"),
@@ -53,7 +55,8 @@ HINTS: Final[Mapping[int, str]] = MappingProxyType(
         UNSUPPORTED_VERSION: "the brokers do not have the streams protocol: it needs Kafka 4.2 or newer, and the "
         "feature streams.version at level 1 (kafka-features.sh upgrade --feature streams.version=1)",
         INVALID_REQUEST: "all members of a group need the same topology: equal subtopologies, topics, configurations "
-        "of internal topics (topic_configs) and replication.factor; a changed topology needs a new group",
+        "of internal topics (topic_configs) and replication.factor; a changed topology needs a new group; "
+        "group.instance.id needs brokers of 4.4",
         GROUP_ID_NOT_FOUND: "is there a group of another protocol with this name? All its members have to leave "
         "before the first member of the streams protocol joins",
     }

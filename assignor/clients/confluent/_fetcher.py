@@ -205,10 +205,11 @@ class RecordFetcher(TaskRebalanceListener):
 
     def unknown_offsets(self) -> str:
         """Say which committed offsets no broker tells, and why; empty if reading goes on. From any thread."""
-        names = [f"{topic}-{number}" for (topic, number), offset in self._unpositioned.items() if offset is None]
-        return (
-            f"the committed offsets of {', '.join(sorted(names))} were not told ({self._unanswered})" if names else ""
-        )
+        names = [name for name, offset in self._unpositioned.items() if offset is None]
+        if not names:
+            return ""
+        (topic, number), more = min(names), f" and {len(names) - 1} more" if names[1:] else ""
+        return f"the committed offsets of {topic}-{number}{more} were not told ({self._unanswered})"
 
     def _note_call(self) -> None:
         """Count a call that asks for records, unless it cannot get any as committed offsets are not known."""

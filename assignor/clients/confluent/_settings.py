@@ -140,11 +140,6 @@ class ConsumerSettings:
             if not config.get(key) and not (key == "bootstrap.servers" and config.get("metadata.broker.list")):
                 raise ConfigException(f'Missing required configuration "{key}" which has no default value.')
         streams_protocol = _group_protocol(config) == STREAMS_PROTOCOL
-        if streams_protocol and config.get("group.instance.id"):
-            raise ConfigException(
-                "Streams rebalance protocol does not support static membership. "
-                "Please set group.protocol=classic or remove group.instance.id from the configuration."
-            )
         streams = {key: value for key, value in config.items() if key in CONFIG_KEYS or key.startswith(TAG_PREFIX)}
         kept = {"client.rack"}  # the fetcher reads from the broker nearby
         secured = _security.member_security(config)

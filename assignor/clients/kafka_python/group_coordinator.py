@@ -33,6 +33,7 @@ _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRES
 _SAID_OF_TOPICS: Final = frozenset({0, 3})  # it exists, or not
 _NO_ANSWER: Final = -1  # UNKNOWN_SERVER_ERROR
 _COMMIT_SECONDS: Final = 10.0
+_OFFSETS_SINCE: Final = 1  # version of the heartbeat: brokers before 4.4 refuse those that have task offsets
 _GROUP_RESOURCE: Final = 32  # DescribeConfigs' type of resource
 _CORRELATION_ID: Final = bytes(4)  # always the same: one request at a time
 _NO_TAGS: Final = b"\0"
@@ -80,6 +81,8 @@ class GroupCoordinator:
         if supported is None or supported[0] > HEARTBEAT.request.latest:
             raise HeartbeatUnsupported(connection.server)
         version = min(supported[1], HEARTBEAT.request.latest)
+        if version < _OFFSETS_SINCE:
+            fields = {**fields, "taskOffsets": None}
         body = encode_message(HEARTBEAT.request, version, fields)
         answer = self._exchange(connection, self._framed(HEARTBEAT.key, version, body), seconds)
         return decode_message(HEARTBEAT.response, version, answer[_HEADER_BYTES:])

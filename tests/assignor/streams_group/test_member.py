@@ -308,6 +308,15 @@ def test_a_callback_under_way_ends_before_the_tasks_are_released():
     assert StreamsMemberState.PREPARE_LEAVING is member.on_callback_completed().state
 
 
+def test_a_static_member_has_its_name_in_each_heartbeat_and_leaves_for_a_while():
+    member, joining = send(new_member(instance_id="one").subscribe())
+    leaving, left = send(member.on_response(response(1)).on_poll_expired())
+
+    assert ("one", "one") == (joining["instanceId"], left["instanceId"])
+    assert (-2, StreamsMemberState.STALE) == (left["memberEpoch"], leaving.state)
+    assert -1 == send(new_member().subscribe().leave())[1]["memberEpoch"]
+
+
 def test_a_member_that_has_not_joined_leaves_at_once():
     assert StreamsMemberState.LEAVING is new_member().subscribe().leave().state
 

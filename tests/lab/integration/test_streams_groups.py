@@ -15,7 +15,9 @@ from kafka.protocol.admin import IncrementalAlterConfigsRequest
 from streams_assignor import FatalError, Subtopology, Topology
 from streams_assignor.clients.confluent import StreamsConsumer
 from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection
+from streams_assignor.codec import TaskId
 from streams_assignor.demo.load_generator import LoadGenerator
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.upgrade.cluster.client.connection import Deadline
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.lab.integration.applications import PARTITIONS, Application, partitions, settle, settled
@@ -221,22 +223,86 @@ def test_a_member_that_cannot_begin_to_read_leaves_with_an_error(app: Applicatio
     app.send(RECORDS)
     with reader(app) as first:
         wait_until(lambda: first.poll(0.2) is not None)
-        producer = Producer({"bootstrap.servers": app._broker, "transactional.id": app.name})
+        producer = Producer(
+            {"bootstrap.servers": app._broker, "transactional.id": app.name, "transaction.timeout.ms": 600_000}
+        )
         producer.init_transactions(TIMEOUT_SECONDS)
         producer.begin_transaction()
         offsets = [TopicPartition(each.topic, each.partition, 1) for each in first.assignment()]
         producer.send_offsets_to_transaction(offsets, first.consumer_group_metadata(), TIMEOUT_SECONDS)
-    with reader(app, **{"max.poll.interval.ms": 6000}) as second:
-        with pytest.raises(KafkaException, match=r"were not told \(UNSTABLE_OFFSET_COMMIT\) for max.poll.interval.ms"):
+    with reader(app, **{"max.poll.interval.ms": 6000, "session.timeout.ms": 6000}) as second:
+        with pytest.raises(KafkaException, match=r"more were not told \(\w+\) for max.poll.interval.ms"):
             wait_until(lambda: second.poll(0.2) is not None)
         producer.abort_transaction(TIMEOUT_SECONDS)
         wait_until(lambda: second.poll(0.2) is not None)
 
 
-def reader(app: Application, **settings: Any) -> StreamsConsumer:
+@pytest.mark.parametrize("release", with_matrix(["4.4.0", "4.2.2"], ["4.4.0"], "a broker that has neither"))
+def test_static_members_and_the_offsets_of_their_tasks(tmp_path: Path, release: str) -> None:
+    """Brokers of 4.4 keep the tasks of a static member that has left, and show the offsets of tasks."""
+    with ExitStack() as stack:
+        cluster = stack.enter_context(Cluster(tmp_path, metadata="4.3-IV0", others=0))
+        try:
+            cluster.start(1, release, settings=TIMEOUTS)
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+        app = Application(cluster.brokers)
+        app.send(RECORDS)
+
+        def started(**settings: str) -> StreamsConsumer:
+            return stack.enter_context(reader(app, listener=Restored(), **settings))
+
+        if release != "4.4.0":
+            with pytest.raises(FatalError, match="Static membership is not yet supported"):
+                wait_until(lambda: started(**{"group.instance.id": "one"}).poll(0.2) is not None)
+            plain = started()
+            wait_until(lambda: plain.poll(0.2) is not None)
+            return
+        one, other = started(**{"group.instance.id": "one"}), started(**{"group.instance.id": "two"})
+
+        def share(*consumers: StreamsConsumer) -> bool:
+            for consumer in consumers:
+                consumer.poll(0.2)
+            return sum(len(consumer.assignment()) for consumer in consumers) == PARTITIONS and all(
+                consumer.assignment() for consumer in consumers
+            )
+
+        wait_until(lambda: share(one, other))
+        lookup = GroupLookup(app._broker, timeout_seconds=TIMEOUT_SECONDS)
+        members = {each.group_instance_id: each for each in lookup.group(app.name).members}
+        assert {"one", "two"} == members.keys()
+        assert all(each.client_id.startswith(f"{app.name}-") for each in members.values())
+        assigned = members["one"].broker_assignment
+        assert assigned
+        assert {TaskId(0, 0): 7} == assigned.offset_sums
+        with pytest.raises(FatalError, match="UNRELEASED_INSTANCE_ID"):
+            wait_until(lambda: started(**{"group.instance.id": "one"}).poll(0.2) is not None)
+        tasks = one.assignment()
+        one.close()
+        wait_until(lambda: share(other) or epoch(lookup, app.name, "one") == -2)
+        assert len(other.assignment()) == PARTITIONS - len(tasks)
+        again = started(**{"group.instance.id": "one"})
+        wait_until(lambda: share(again, other))
+        assert tasks == again.assignment()
+
+
+class Restored(RecordingListener):
+    """Has a part of one task on its disk."""
+
+    def offset_sums(self) -> dict[TaskId, int]:
+        return {TaskId(0, 0): 7, TaskId(0, 1): -2}
+
+
+def epoch(lookup: GroupLookup, group: str, instance: str) -> int | None:
+    """Return the member epoch of a static member."""
+    (found,) = (each.broker_assignment for each in lookup.group(group).members if each.group_instance_id == instance)
+    return found.epoch if found else None
+
+
+def reader(app: Application, listener: RecordingListener | None = None, **settings: Any) -> StreamsConsumer:
     usual = {"bootstrap.servers": app._broker, "group.id": app.name, "auto.offset.reset": "earliest", **STREAMS}
     topology = Topology.of(Subtopology(sources=[app.source]))
-    return StreamsConsumer({**usual, "enable.auto.commit": False, **settings}, topology)
+    return StreamsConsumer({**usual, "enable.auto.commit": False, **settings}, topology, listener=listener)
 
 
 def test_members_keep_their_tasks_when_the_coordinator_restarts(

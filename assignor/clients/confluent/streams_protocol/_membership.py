@@ -48,6 +48,7 @@ from streams_assignor.streams_group import (
     MemberFailure,
     StatusTimer,
     StreamsGroupMember,
+    offset_fields,
 )
 from streams_assignor.streams_group.rules import HINTS, UNSUPPORTED_VERSION, error_rule, status_rule
 from streams_assignor.topology import Topology
@@ -55,6 +56,7 @@ from streams_assignor.topology import Topology
 log = logging.getLogger(__name__)
 
 _SESSION_SECONDS: Final = 45.0  # the brokers' default, for users that may not read the group's configuration
+_OFFSET_INTERVAL_MS: Final = 60_000  # streams.task.offset.interval.ms, unless the coordinator says another one
 _REQUESTS_PER_SESSION: Final = 3
 _CHECK_SECONDS: Final = 1.0
 _MIN_LOOKUP_SECONDS: Final = 1.0
@@ -120,6 +122,7 @@ class StreamsMembership(Membership):
         self._session_read_from: str | None = None
         self._pending_failure: FatalError | None = None
         self._leave_count = 0
+        self._offset_interval_ms, self._offsets_due_ms = _OFFSET_INTERVAL_MS, 0
         self._next_periodic_call = time.monotonic()
 
     # -- for the consumer ---------------------------------------------------------------------------------------------
@@ -301,6 +304,9 @@ class StreamsMembership(Membership):
         with self._condition:
             self.member, fields = self.member.next_request()
         sent_ms, sent_at = _now_ms(), self._session.now()
+        if fields["topology"] is not None or (sent_ms >= self._offsets_due_ms and self.member.epoch > 0):
+            fields["taskOffsets"] = offset_fields(self._tasks.offset_sums())
+            self._offsets_due_ms = sent_ms + self._offset_interval_ms
         self._timer = self._timer.on_sent(sent_ms)
         seconds = min(self._request_seconds, self._session.timeout_seconds / _REQUESTS_PER_SESSION)
         try:
@@ -320,6 +326,7 @@ class StreamsMembership(Membership):
                 self._on_error(code, response["errorMessage"] or "")
             else:
                 self._timer = self._timer.on_answered(sent_ms, response["heartbeatIntervalMs"])
+                self._offset_interval_ms = response["taskOffsetIntervalMs"] or self._offset_interval_ms
                 self._read_session_timeout()
                 self._on_accepted(sent_at)
 

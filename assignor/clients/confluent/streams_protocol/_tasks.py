@@ -8,6 +8,7 @@ from typing import Final
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.observability.events import Observer, TasksChanged
 from streams_assignor.rebalance_listener import (
+    OffsetSums,
     OwnedTasks,
     PartitionsByTask,
     TaskChanges,
@@ -66,6 +67,10 @@ class OwnedTaskNotifier:
         """Announce what a callback changes; ``late``: other members may own the tasks that are given up."""
         after = _AFTER[callback.kind](self.owned, callback.assignment, self._partitions)
         self._notify(after, late or callback.kind is CallbackKind.LOSE)
+
+    def offset_sums(self) -> OffsetSums:
+        """Return the sums of the listener; on the thread of the member."""
+        return require_synchronous(self._listener.offset_sums())
 
     def close(self) -> None:
         """Announce that all remaining tasks are lost."""

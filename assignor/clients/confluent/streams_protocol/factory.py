@@ -45,13 +45,17 @@ def new_streams_membership(
         process_id=str(process_id or uuid4()),
         rebalance_timeout_ms=int(1000 * settings.max_poll_seconds),
         topology=topology_fields(topology, settings.replication_factor),
+        instance_id=config.group_instance_id,
         rack_id=config.client_rack or None,
         endpoint=_end_point(config),
         client_tags=tuple(sorted(config.client_tags.items())),
     )
     identity = {"process_id": profile.process_id, "group_id": profile.group_id}
     return StreamsMembership(
-        GroupCoordinator(settings.group_id, settings.member_settings),
+        GroupCoordinator(
+            settings.group_id,
+            {"client_id": f"{profile.group_id}-{profile.process_id}-consumer", **settings.member_settings},
+        ),
         StreamsGroupMember(profile),
         topology,
         listener,

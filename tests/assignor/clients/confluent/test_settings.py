@@ -143,7 +143,6 @@ def test_auto_commit_is_off_unless_configured() -> None:
         ({"bootstrap.servers": ""}, 'Missing required configuration "bootstrap.servers"'),
         ({"partition.assignment.strategy": "range"}, "partition.assignment.strategy cannot be used .* the only one"),
         ({"group.protocol": "consumer"}, "expected classic or streams"),
-        ({"group.protocol": "streams", "group.instance.id": "one"}, "does not support static membership"),
         ({"replication.factor": "many"}, "Invalid value many for configuration replication.factor"),
         ({"enable.auto.offset.store": True}, "enable.auto.offset.store cannot be used"),
         ({"test.mock.num.brokers": 1}, "use clients.mock_cluster"),

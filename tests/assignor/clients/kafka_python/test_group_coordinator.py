@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams_assignor.clients.kafka_python import group_coordinator
 from streams_assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, GroupCoordinator
 from streams_assignor.upgrade.cluster.client.connection import Deadline
 from tests.assignor.clients.request_errors import CODES, TOPIC, errors
@@ -69,6 +70,24 @@ class Answering(Connection):
 
     def close(self) -> None:
         self.closed = True
+
+
+@pytest.mark.parametrize(("latest", "sent"), [(0, None), (1, [])])
+def test_a_broker_before_4_4_gets_no_task_offsets(
+    latest: int, sent: list[Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = []
+
+    def encode(_schema: object, version: int, fields: dict[str, Any]) -> bytes:
+        encoded.append((version, fields["taskOffsets"]))
+        raise CoordinatorUnavailable
+
+    monkeypatch.setattr(group_coordinator, "encode_message", encode)
+    connection: Any = SimpleNamespace(server="broker:9092", versions_of=lambda _: (0, latest))
+    with pytest.raises(CoordinatorUnavailable):
+        coordinator_at(connection).heartbeat({"taskOffsets": []}, 1)
+
+    assert [(latest, sent)] == encoded
 
 
 @pytest.mark.parametrize("code", [*errors("Metadata", TOPIC), None])

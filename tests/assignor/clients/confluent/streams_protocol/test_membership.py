@@ -8,6 +8,7 @@ from streams_assignor import FatalError, Subtopology, Topology
 from streams_assignor.clients.confluent import _membership
 from streams_assignor.clients.confluent.streams_protocol._membership import _Commit
 from streams_assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
+from streams_assignor.codec import TaskId
 from streams_assignor.observability.events import MemberClosed, MemberFailed
 from streams_assignor.streams_group import StreamsMemberState
 from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import (
@@ -280,6 +281,27 @@ def test_nothing_is_committed_outside_the_group():
 
     assert coordinator.identity() is None
     assert not user.membership._commit_now(OFFSETS, 1)
+
+
+class Restored(RecordingListener):
+    """Has a part of one task on its disk."""
+
+    def offset_sums(self):
+        return {TaskId(0, 0): 7, TaskId(0, 1): -2}
+
+
+def test_it_reports_the_offsets_of_tasks_when_it_joins_and_in_the_interval_of_the_coordinator():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator, listener=Restored()) as user:
+        user.poll_until(lambda: len(coordinator.requests) > 3)
+        sent = [request["taskOffsets"] for request in coordinator.requests[:4]]
+        user.membership._offsets_due_ms = 0
+        known = len(coordinator.requests)
+        user.poll_until(lambda: len(coordinator.requests) > known + 1)
+        later = [request["taskOffsets"] for request in coordinator.requests[known:]]
+
+    assert [[{"subtopologyId": "0", "partition": 0, "offset": 7}], None, None, None] == sent
+    assert sent[0] in later
 
 
 # -- the user ----------------------------------------------------------------------------------------------------------
