@@ -170,8 +170,9 @@ def test_every_usage_error_of_the_script_is_one_line(words, error):
     done = shell(f"$SCRIPT {words}")
 
     assert (2, "") == (done.returncode, done.stdout)
-    assert done.stderr.startswith(f"Error: {error}")
-    assert 1 == len(done.stderr.splitlines())
+    *progress, last = done.stderr.splitlines()  # a slow machine says for how long it lists the upgrades
+    assert last.startswith(f"Error: {error}")
+    assert all(line.endswith(" s)") for line in progress)
 
 
 def test_the_script_itself_completes():

@@ -28,6 +28,7 @@ from streams_assignor.spark_sim.sweep.tables.parquet import TablesError, write_p
 from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 from tests.assignor.groups.history.histories import HOUR, alone, commit, generation
 from tests.assignor.groups.history.segments import batch
+from tests.matrix import with_matrix
 from tests.spark_sim.audit.captured_records import CAPTURES, capture_of, write_segment
 
 PARTITIONS = 5
@@ -102,7 +103,9 @@ class Commits:
 UNITS_OF_AUDIT = PARTITIONS - 1 + BUCKETS + 1
 
 
-@pytest.mark.parametrize("ends", [1, 4, UNITS_OF_AUDIT, UNITS_OF_AUDIT + 1])
+@pytest.mark.parametrize(
+    "ends", with_matrix([1, 4, UNITS_OF_AUDIT, UNITS_OF_AUDIT + 1], [4], "the first units, the last one, and after it")
+)
 def test_an_audit_that_ended_early_goes_on_with_what_was_finished(source, tmp_path, commits, ends):
     audit(source, tmp_path / "undisturbed")
     whole = commits.done

@@ -54,7 +54,7 @@ SUITE = pair_suite(
 )
 
 
-LARGE = {"kinds", "counterexamples", "deviations"}
+LARGE = {"kinds", "runs", "counterexamples", "deviations"}
 """Tables that are computed for ten seconds."""
 
 
@@ -83,7 +83,8 @@ def test_slices_of_brokers_have_the_rows_of_a_sweep(tmp_path, name):
     assert ordered(LocalTables(tmp_path).read(name)) == ordered(found)
 
 
-@pytest.mark.parametrize("name", ["runs", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(LARGE))])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(LARGE))
 def test_only_what_a_wanted_kind_needs_is_computed(swept, name):
     request = TableRequest(TABLES[name], lambda: SUITE)
     kinds = sorted({row["kind_id"] for row in swept.read("upgrades")})

@@ -79,6 +79,7 @@ def test_every_variant_has_words_and_one_job_for_all_upgrades_that_behave_alike(
     assert [] == [job for job in evolve(SMALL, sample=3).units([DOCUMENTED]) if isinstance(job, DeviationUnit)]
 
 
+@pytest.mark.slow
 def test_a_column_is_what_exploring_the_variant_finds(swept):
     for name, found in swept[1].deviations.items():
         (variant,) = (each for each in OperatorDeviation if DEVIATION_NAMES.get(each) == name)

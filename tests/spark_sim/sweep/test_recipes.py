@@ -11,6 +11,7 @@ from streams_assignor.spark_sim.sweep.sweep import run_sweep
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from streams_assignor.spark_sim.sweep.work_units import DeviationUnit, SweepConfig
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "tables.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 RECIPES, IN_PANDAS = (
@@ -78,7 +79,6 @@ def test_a_recipe_in_duckdb(swept, expected, name):
 
 
 @pytest.mark.spark
-@pytest.mark.slow
 class TestOnSpark:
     @pytest.mark.parametrize("name", RECIPES)
     def test_a_recipe_in_spark_sql(self, spark, swept, expected, name):
