@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +15,7 @@ from streams_assignor.cli.params import JSONL
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.config import AssignmentConfigs
-from streams_assignor.errors import FatalError
+from streams_assignor.errors import FatalError, StreamsAssignorError
 from streams_assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
 from streams_assignor.formats.text import format_table
 from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState, TaskInfo
@@ -36,6 +37,9 @@ CONFIGURATION: Final[Mapping[str, str]] = {
 }
 """The keys of a group that stand for a configuration."""
 
+_OF_BROKERS: Final = "broker-sticky"
+"""The assignor of the brokers for streams groups (KIP-1071), there called ``sticky``."""
+
 
 @click.command(cls=StrictCommand)
 @click.option("--explain", is_flag=True, help="Say for each task why it is where it is.")
@@ -52,10 +56,21 @@ def assign(explain: bool, jsonl: bool) -> None:
     """  # noqa: D301 - click reads the backspace character
 
     def converted(line: str) -> dict[str, Any]:
-        return _assignment_json(_parse_input(line), explain)
+        group = _parse_input(line)
+        return (
+            _assignment_of_brokers(group, explain)
+            if group.assignor == _OF_BROKERS
+            else _assignment_json(group, explain)
+        )
 
     text = _text if explain and not jsonl else None
-    failed = convert_lines(stdin_lines(), converted, jsonl=jsonl, expected_errors=(UpgradeError, FatalError), text=text)
+    failed = convert_lines(
+        stdin_lines(),
+        converted,
+        jsonl=jsonl,
+        expected_errors=(UpgradeError, FatalError, StreamsAssignorError),
+        text=text,
+    )
     sys.exit(int(failed and not jsonl))
 
 
@@ -66,6 +81,8 @@ class _AssignmentInput:
     assignor: str
     release: str | None
     state: ApplicationState
+    offsets: Mapping[UUID, Mapping[TaskId, int]]
+    """The offset sums that the members have reported (brokers of 4.4)."""
 
     @property
     def behaviour(self) -> ReleaseBehaviour:
@@ -126,6 +143,57 @@ def _assignment_json(group: _AssignmentInput, explain: bool) -> dict[str, Any]:
     return result
 
 
+def _assignment_of_brokers(group: _AssignmentInput, explain: bool) -> dict[str, Any]:
+    """Assign as the coordinator of a streams group does; each client is a process with one member."""
+    from streams_assignor.spark_sim.streams_groups import task_assignor as brokers  # leaders need no simulator
+
+    if explain:
+        raise BadLine(f"{_OF_BROKERS} gives no reasons: leave out --explain")
+    if any(client.num_processing_threads > 1 for client in group.state.clients.values()):
+        raise BadLine(f"expected clients with one member each for {_OF_BROKERS}, got a 'capacity' above 1")
+    counts = Counter(task.subtopology for task in group.state.tasks)
+    if missing := next((task for task in group.state.tasks if task.partition >= counts[task.subtopology]), None):
+        raise BadLine(f"expected all tasks of subtopology {missing.subtopology}, got {missing} without those before it")
+
+    def named(tasks: Iterable[TaskId]) -> Mapping[str, frozenset[int]]:
+        return brokers.by_subtopology(brokers.StreamsTaskId(str(task.subtopology), task.partition) for task in tasks)
+
+    members = {
+        str(process): brokers.AssignmentMemberSpec(
+            str(process),
+            active_tasks=named(client.previous_active_tasks),
+            standby_tasks=named(client.previous_standby_tasks),
+            task_offsets={
+                brokers.StreamsTaskId(str(task.subtopology), task.partition): offset
+                for task, offset in group.offsets[process].items()
+            },
+        )
+        for process, client in group.state.clients.items()
+    }
+    topology = brokers.KnownTopology(
+        {str(number): counts[number] for number in sorted(counts)},
+        stateful={str(task.subtopology) for task in group.state.stateful},
+    )
+    spec = brokers.GroupSpec(
+        {name: members[name] for name in brokers.hash_map_order(members)}, group.state.configs.num_standby_replicas
+    )
+    target = brokers.assign(spec, topology, release=group.release or brokers.NEWEST_RELEASE).members
+    roles = {name: {"active": target[name].active_tasks, "standby": target[name].standby_tasks} for name in members}
+    return {
+        "followup": False,
+        "clients": {
+            name: {
+                role: [
+                    [number, partition]
+                    for number, partition in sorted((int(key), each) for key in tasks for each in tasks[key])
+                ]
+                for role, tasks in assigned.items()
+            }
+            for name, assigned in roles.items()
+        },
+    }
+
+
 def _task_pairs(tasks: Iterable[TaskId]) -> list[list[int]]:
     return [[task.subtopology, task.partition] for task in sorted(tasks)]
 
@@ -142,8 +210,8 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _parse_input(line: str) -> _AssignmentInput:
     fields = json_object(line)
-    if fields.get("assignor") not in tuple(BUILT_IN):
-        raise BadLine(f"expected 'assignor' to be {', '.join(BUILT_IN)}, got {fields.get('assignor')!r}")
+    if fields.get("assignor") not in (names := (*BUILT_IN, _OF_BROKERS)):
+        raise BadLine(f"expected 'assignor' to be {', '.join(names)}, got {fields.get('assignor')!r}")
     if not isinstance(fields.get("release"), str | None):
         raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {fields['release']!r}")
     for tag in _field(fields, "tags", list, []):
@@ -168,7 +236,14 @@ def _parse_input(line: str) -> _AssignmentInput:
         configs=config,
         partition_racks=partition_racks,
     )
-    return _AssignmentInput(fields["assignor"], fields.get("release"), state)
+    offsets = {
+        client.process_id: _lags(given, "offsets") for client, given in zip(clients, fields["clients"], strict=True)
+    }
+    return _AssignmentInput(fields["assignor"], fields.get("release"), state, offsets)
+
+
+def _lags(client: Mapping[str, Any], key: str) -> dict[TaskId, int]:
+    return {TaskId(subtopology, partition): number for subtopology, partition, number in _int_rows(client, key, 3)}
 
 
 def _parse_process(client: Any) -> KafkaStreamsState:
@@ -187,7 +262,7 @@ def _parse_process(client: Any) -> KafkaStreamsState:
         num_processing_threads=capacity,
         previous_active_tasks=_parse_tasks(client, "prevActive"),
         previous_standby_tasks=_parse_tasks(client, "prevStandby"),
-        lags={TaskId(subtopology, partition): lag for subtopology, partition, lag in _int_rows(client, "lags", 3)},
+        lags=_lags(client, "lags"),
         client_tags={key: str(value) for key, value in _field(client, "tags", dict, {}).items()},
         member_rack_ids=tuple(_parse_member_racks(client)),
     )

@@ -13,6 +13,7 @@ from streams_assignor.spark_sim.streams_groups.task_assignor._types import (
     TaskAssignorError,
     TopologyDescriber,
     UnknownReleaseError,
+    by_subtopology,
 )
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "TopologyDescriber",
     "UnknownReleaseError",
     "assign",
+    "by_subtopology",
     "hash_map_order",
 ]

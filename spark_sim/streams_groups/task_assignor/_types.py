@@ -68,13 +68,17 @@ class TopologyDescriber(Protocol):
         """Return whether the tasks of a subtopology have standbys."""
 
 
+def _names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(names)
+
+
 @frozen
 class KnownTopology:
     """A topology with known numbers of tasks."""
 
     partitions: Mapping[str, int]
     """The number of tasks by subtopology."""
-    stateful: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    stateful: frozenset[str] = field(default=frozenset(), converter=_names)
 
     def subtopologies(self) -> Sequence[str]:
         """Return the names of all subtopologies."""

@@ -167,7 +167,10 @@ def test_explains_what_racks_did():
     [
         ("nonsense", "expected a JSON object"),
         ("[" * 10_000, "expected a JSON object"),
-        (group("best"), "expected 'assignor' to be sticky, high-availability, fallback-prior, got 'best'"),
+        (
+            group("best"),
+            "expected 'assignor' to be sticky, high-availability, fallback-prior, broker-sticky, got 'best'",
+        ),
         (group([]), "expected 'assignor'"),
         (group(release=2), "expected 'release' to be text"),
         (group(release="2.5.1"), "no high-availability assignor"),
@@ -220,3 +223,44 @@ def test_tags_that_are_no_text_are_refused(tags):
 
     assert refused["message"].startswith("expected 'tags' to hold text, got ")
     assert "clients" in fine
+
+
+def of_brokers(**more):
+    """As `group`, for the coordinator of a streams group: `TWO` has one of the tasks on its disk."""
+    clients = [{"id": ONE, "prevActive": [[0, 0], [0, 1]]}, {"id": TWO, "offsets": [[0, 1, 50_000]]}]
+    return group("broker-sticky", **{"clients": clients, "standbys": 1, **more})
+
+
+def test_the_assignor_of_the_brokers_assigns_a_streams_group():
+    (found,) = results(run("--jsonl", stdin=lines([of_brokers()])))
+
+    assert {"active": [[0, 0], [0, 1]], "standby": []} == found["clients"][ONE]
+    assert {"active": [[1, 0]], "standby": [[0, 0], [0, 1]]} == found["clients"][TWO]
+
+
+def test_offsets_of_tasks_count_for_brokers_of_4_4():
+    """KAFKA-20719: a task that nobody ran returns to the member that has a part of its state."""
+    clients = [{"id": ONE}, {"id": TWO, "offsets": [[0, 0, 50_000]]}]
+    old, new = results(
+        run("--jsonl", stdin=lines([of_brokers(clients=clients, release=name) for name in ("4.3.1", "4.4.0")]))
+    )
+
+    assert [0, 0] in new["clients"][TWO]["active"]
+    assert [0, 0] in old["clients"][ONE]["active"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"clients": [{"id": ONE, "capacity": 2}]}, "expected clients with one member each for broker-sticky"),
+        ({"tasks": [[0, 1]]}, "expected all tasks of subtopology 0, got 0_1 without those before it"),
+        ({"release": "4.1.0"}, "4.1.0"),
+        ({"clients": []}, "No process available"),
+    ],
+)
+def test_a_group_that_brokers_cannot_have_is_refused(more, message):
+    assert message in run(stdin=lines([of_brokers(**more)])).output
+
+
+def test_the_assignor_of_the_brokers_gives_no_reasons():
+    assert "broker-sticky gives no reasons" in run("--explain", stdin=lines([of_brokers()])).output
