@@ -130,13 +130,18 @@ PARTS: Final[Mapping[str, Part]] = {
         ),
     ),
     "chaos": Part(
-        "two live groups under load while members, brokers, network and clocks fail, and one that `roll` upgrades",
+        "two live groups under load while members, brokers, network and clocks fail, and two that `roll` upgrades",
         (
             (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "1"),
             (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "2", "--worker", "exactly-once"),
             (
                 *(sys.executable, "-m", "tests.lab.chaos", "--faults", "8", "--seed", "3", "--worker", "exactly-once"),
                 *("--roll", "2.8.2", "--java", "4.3.1", "--java-members", "3"),
+            ),
+            (
+                *(sys.executable, "-m", "tests.lab.chaos", "--faults", "3", "--seed", "2", "--worker", "exactly-once"),
+                *("--roll", "4.2.2", "--java", "4.4.0", "--java-members", "3", "--protocol", "streams"),
+                *("--broker", "4.4.0", "--kind", "kill", "--kind", "node", "--kind", "coordinator-kill"),
             ),
         ),
     ),

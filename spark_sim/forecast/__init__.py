@@ -4,6 +4,7 @@ from streams_assignor.spark_sim.forecast.forecast import Forecast, Outcome, fore
 from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedGroup, observe
 from streams_assignor.spark_sim.forecast.operations import Operation, parse_operation
 from streams_assignor.spark_sim.forecast.restart_order import Cost, CostRange, RestartOrder, restart_order
+from streams_assignor.spark_sim.forecast.streams_group import forecast_streams_group
 
 __all__ = [
     "Cost",
@@ -15,6 +16,7 @@ __all__ = [
     "Outcome",
     "RestartOrder",
     "forecast",
+    "forecast_streams_group",
     "observe",
     "parse_operation",
     "restart_order",

@@ -169,7 +169,11 @@ def forecast(
     Raises:
         ForecastError: The step does not fit the group, or no possibility repeats its last decision.
     """
-    stepped = [NEW_PROCESS] if operation.verb == ADD else [process.name for process in operation.processes(observed)]
+    stepped = (
+        [NEW_PROCESS]
+        if operation.verb == ADD
+        else [process.name for process in operation.processes(observed.processes)]
+    )
     observed = with_standbys(observed)
     outcomes: dict[Outcome, list[Possibility]] = {}
     session_s = session_timeout_s or default_session_s(observed)

@@ -256,6 +256,11 @@ def _reported(members: Iterable[InspectedMember]) -> Iterator[int]:
         yield from (task.subtopology for task in (*reported, *member.assignment.standbys))
 
 
+def observed_processes(group: InspectedGroup) -> tuple[ObservedProcess, ...]:
+    """Return the processes of a group, as far as members show theirs."""
+    return tuple(_processes(group.members))
+
+
 def _processes(members: Iterable[InspectedMember]) -> Iterator[ObservedProcess]:
     """Yield the processes, named by what the user calls them: instance id or client id without its thread, and host."""
     threads: dict[UUID, list[InspectedMember]] = defaultdict(list)

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import frozen
 
 from streams_assignor.groups import matches
-from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
+from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedProcess
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.upgrade.releases import release_named
 
@@ -48,18 +49,18 @@ class Operation:
         """Whether what is stopped is started again."""
         return self.verb in (RESTART, UPGRADE)
 
-    def processes(self, observed: ObservedGroup) -> tuple[ObservedProcess, ...]:
+    def processes(self, known: Sequence[ObservedProcess]) -> tuple[ObservedProcess, ...]:
         """Return the processes that are meant; ``ForecastError`` if a name is that of none, or of several."""
-        found = [_process_named(which, observed) for which in self.which.split(",")]
+        found = [_process_named(which, known) for which in self.which.split(",")]
         if twice := next((process.name for process in found if found.count(process) > 1), None):
             raise ForecastError(f"{self.which!r} names {twice} twice")
         return tuple(found)
 
 
-def _process_named(which: str, observed: ObservedGroup) -> ObservedProcess:
+def _process_named(which: str, known: Sequence[ObservedProcess]) -> ObservedProcess:
     meant = [
         process
-        for process in observed.processes
+        for process in known
         if which
         and (
             any(matches(which, thread.described) for thread in process.threads)
@@ -68,7 +69,7 @@ def _process_named(which: str, observed: ObservedGroup) -> ObservedProcess:
     ]
     if len(meant) == 1:
         return meant[0]
-    names = ", ".join(process.name for process in meant or observed.processes)
+    names = ", ".join(process.name for process in meant or known)
     number = "several processes are" if meant else "no process is"
     raise ForecastError(f"{number} {which!r}: expected the host, or a client.id without thread, of one of {names}")
 

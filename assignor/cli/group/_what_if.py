@@ -16,6 +16,7 @@ from streams_assignor.formats.block_yaml import to_yaml
 from streams_assignor.formats.progress import step
 from streams_assignor.formats.text import count, format_bytes, format_seconds, sanitize
 from streams_assignor.groups import InspectedGroup
+from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.upgrade.config_keys import CONFIG_KEYS
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.streams_config import StreamsConfig
@@ -77,7 +78,7 @@ def show_forecast(
     session_timeout_s: float | None,
 ) -> None:
     """Print what a step does; status 1 if there is no forecast, or if something goes wrong in it."""
-    from streams_assignor.spark_sim.forecast import forecast, observe, restart_order
+    from streams_assignor.spark_sim.forecast import forecast, forecast_streams_group, observe, restart_order
 
     options: dict[str, Any] = {
         "now_ms": int(1000 * time.time()),
@@ -89,8 +90,12 @@ def show_forecast(
         "on_played": lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
     }
     try:
-        observed = observe(group, config, changelogs=changelogs)
-        if operation.is_for_all:
+        is_streams = group.described.type == STREAMS
+        observed = None if is_streams else observe(group, config, changelogs=changelogs)
+        if observed is None:
+            found = forecast_streams_group(group, operation, ephemeral=ephemeral)
+            lines, document, is_safe = forecast_lines(found), found.as_json(), found.is_safe
+        elif operation.is_for_all:
             order = restart_order(
                 observed, operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"), **options
             )
@@ -149,7 +154,7 @@ def _outcome_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     protocols = {possibility.rebalance_protocol for possibility in possibilities}
     for outcome in outcomes:
         yield ""
-        if several:
+        if several and outcome.when:
             when = _when(outcome, with_assignors=len(assignors) > 1, with_protocols=len(protocols) > 1)
             yield f"{when}{_by_process_id(outcome, outcomes)}:"
         yield _summary(outcome)

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from streams_assignor.cli.roll._instances import InstanceNames, processes_of
 from streams_assignor.groups import InspectedGroup
+from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.extras import MissingExtraError
 from streams_assignor.upgrade.releases import resolve_release
@@ -19,6 +20,7 @@ from streams_assignor.upgrade.roll.plan import InstanceConfig, RoundAction
 from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
+    from streams_assignor.spark_sim.forecast import Outcome
     from streams_assignor.spark_sim.model.scenario import Instance
 
 
@@ -95,13 +97,18 @@ def _forecast(
     session_timeout_s: float | None,
     after_session: bool,
 ) -> Expectation:
-    from streams_assignor.spark_sim.forecast import Operation, forecast, observe
+    from streams_assignor.spark_sim.forecast import Operation, forecast, forecast_streams_group, observe
+    from streams_assignor.spark_sim.forecast.observation import observed_processes
     from streams_assignor.spark_sim.forecast.operations import UPGRADE
 
     instance = instance_of(step.round.config)
     instance.config()  # raises what a member of that release raises
+    by_process = {process.name: names.of(process.threads[0].described) for process in observed_processes(group)}
+    if group.described.type == STREAMS:
+        played = forecast_streams_group(group, Operation(UPGRADE, which, instance), ephemeral=ephemeral)
+        alike = dict.fromkeys(_expected(outcome, by_process) for outcome in played.outcomes)
+        return Expectation(outcomes=tuple(alike), assumed=played.assumptions)
     observed = observe(group, config)
-    by_process = {process.name: names.of(process.threads[0].described) for process in observed.processes}
     all_known = running.keys() >= {*by_process.values()}
     outcomes: dict[ExpectedOutcome, None] = {}
     assumed: tuple[str, ...] = ()
@@ -116,14 +123,19 @@ def _forecast(
         )
         assumed = assumed or found.assumptions
         for outcome in found.outcomes:
-            expected = ExpectedOutcome(
-                versions=outcome.versions,
-                rebalances=outcome.rebalances,
-                moved={str(row.task): by_process.get(row.target or "", row.target or "") for row in outcome.moved},
-                moves=outcome.moves,
-                unowned_s=max(outcome.unowned_s.values(), default=0.0),
-                violations=outcome.violations,
-            )
+            expected = _expected(outcome, by_process)
             if expected not in outcomes:  # that of a member that leaves does not depend on its session
                 outcomes[evolve(expected, after_session=is_late)] = None
     return Expectation(outcomes=tuple(outcomes), assumed=assumed)
+
+
+def _expected(outcome: Outcome, by_process: Mapping[str, str]) -> ExpectedOutcome:
+    """Return an outcome with the names of a roll."""
+    return ExpectedOutcome(
+        versions=outcome.versions,
+        rebalances=outcome.rebalances,
+        moved={str(row.task): by_process.get(row.target or "", row.target or "") for row in outcome.moved},
+        moves=outcome.moves,
+        unowned_s=max(outcome.unowned_s.values(), default=0.0),
+        violations=outcome.violations,
+    )

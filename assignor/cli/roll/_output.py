@@ -214,10 +214,10 @@ def _outcomes_text(outcomes: Iterable[ExpectedOutcome]) -> str:
 
 
 def _outcome_text(outcome: ExpectedOutcome) -> str:
-    versions = ", ".join(map(str, outcome.versions))
+    versions = f", version {', '.join(map(str, outcome.versions))}" if outcome.versions else ""
     moves = moves_text(outcome.moves, sum(map(bool, outcome.moved.values())))
     unsafe = "".join(f", UNSAFE: {text}" for text in outcome.violations)
-    return f"{count(outcome.rebalances, 'rebalance')}, {moves}, version {versions}{unsafe}"
+    return f"{count(outcome.rebalances, 'rebalance')}, {moves}{versions}{unsafe}"
 
 
 def question_lines(question: AskOperator, state: RollState) -> Iterator[str]:

@@ -1,0 +1,225 @@
+"""The forecast of a step in a streams group (KIP-1071): the targets that its coordinator computes, one after the other.
+
+A dynamic member leaves when it is closed: the coordinator assigns without it, and again when it is back. The id of a
+new member is random, and with it its place in the coordinator's hash map, which decides between equal loads. Java:
+``TargetAssignmentBuilder``, ``StickyTaskAssignor``.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+from uuid import UUID
+
+from attrs import evolve, field, frozen
+
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import InspectedGroup
+from streams_assignor.groups.broker_assigned.topics import expected_tasks
+from streams_assignor.groups.checks._broker_assigned import STANDBYS_KEY
+from streams_assignor.groups.described_group import STABLE, STREAMS
+from streams_assignor.spark_sim.forecast.forecast import Forecast, MovedTask, Outcome
+from streams_assignor.spark_sim.forecast.live_simulation import NEW_PROCESS, RestoredStore
+from streams_assignor.spark_sim.forecast.observation import ForecastError, observed_processes
+from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
+from streams_assignor.spark_sim.streams_groups._tasks import (
+    NO_TASKS,
+    TasksTuple,
+    partitions_by_subtopology,
+    tasks_of,
+)
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
+    AssignmentMemberSpec,
+    GroupSpec,
+    KnownTopology,
+    StreamsTaskId,
+    assign,
+    hash_map_order,
+)
+from streams_assignor.upgrade.input_values import parse_number
+
+_DRAWS: Final = 50
+_WITH_NAME: Final = ("4.4.0",)
+_WITHOUT_NAME: Final = ("4.2.2", "4.3.1")
+"""The releases whose assignors differ, of brokers that name theirs in a description, and of those before."""
+_ASSUMPTIONS: Final = (
+    "brokers run 4.2 or later, and all of them the same release",
+    f"the ids of new members are random: {_DRAWS} draws were played, and what else they can lead to is not known",
+    "a process that is closed leaves at once; waiting for heartbeats takes no time; each epoch counts as a rebalance",
+)
+
+
+@frozen
+class _Member:
+    process: str
+    """Its name for people."""
+    process_id: str
+    tasks: TasksTuple = NO_TASKS
+    offsets: Mapping[TaskId, int] = field(factory=dict, hash=False)
+    """The offset sums of its stores, as far as it has reported them."""
+
+
+@frozen
+class _Rules:
+    topology: KnownTopology
+    standbys: int
+    release: str
+    """The release of the broker's assignor."""
+
+    def assigned(self, members: Mapping[str, _Member]) -> dict[str, _Member]:
+        """Return members with the tasks of a new target."""
+        if not members:
+            return {}
+        specs = {name: _spec(members[name]) for name in hash_map_order(members)}
+        found = assign(GroupSpec(specs, self.standbys), self.topology, release=self.release).members
+        return {
+            name: evolve(
+                member, tasks=TasksTuple(tasks_of(found[name].active_tasks), tasks_of(found[name].standby_tasks))
+            )
+            for name, member in members.items()
+        }
+
+
+def forecast_streams_group(group: InspectedGroup, operation: Operation, *, ephemeral: bool = False) -> Forecast:
+    """Play a step on a streams group.
+
+    Args:
+        group: The group, with all tasks where they are to be.
+        operation: The step.
+        ephemeral: Whether a process that starts has no state of before, and so another process id.
+
+    Raises:
+        ForecastError: The step does not fit the group, or the group is none that the model has.
+    """
+    _check(group, operation)
+    processes = observed_processes(group)
+    names = {str(process.process_id): process.name for process in processes}
+    stepped = [] if operation.verb == ADD else [process.name for process in operation.processes(processes)]
+    members = {
+        member.described.member_id: _Member(
+            names[assignment.process_id],
+            assignment.process_id,
+            TasksTuple.of(assignment.current.active, assignment.current.standby),
+            assignment.offset_sums,
+        )
+        for member in group.members
+        if (assignment := member.described.broker_assignment)
+    }
+    outcomes = {
+        outcome: None
+        for rules in _possible_rules(group)
+        for outcome in _outcomes(members, stepped, operation, rules, group, ephemeral=ephemeral)
+    }
+    state = "has no state of before" if ephemeral else "finds its state stores and its process id"
+    return Forecast(
+        group=group.described.name,
+        operation=operation,
+        process=", ".join(stepped) or NEW_PROCESS,
+        tasks=len(expected_tasks(group.described)),
+        processes=len(processes),
+        outcomes=tuple(outcomes),
+        assumptions=(*_ASSUMPTIONS, f"a process that starts {state}"),
+    )
+
+
+def _check(group: InspectedGroup, operation: Operation) -> None:
+    described = group.described
+    assert described.type == STREAMS
+    why = ""
+    if described.state != STABLE or not all(each.is_complete for each in group.reconciliations.values()):
+        why = f"expected a stable group, got {described.state}: look again later"
+    elif operation.is_for_all:
+        why = "orders of restarts are not played for streams groups: expected one instance"
+    elif described.protocol not in ("", "sticky"):
+        why = f"expected the assignor sticky, got {described.protocol}"
+    elif static := [member.label for member in group.members if member.described.group_instance_id]:
+        why = f"{static[0]} is static, which the model of streams groups does not have"
+    elif any(task.topology for task in expected_tasks(described)):
+        why = "its subtopologies have names, which the model does not have"
+    if why:
+        raise ForecastError(f"group {described.name}: {why}")
+
+
+def _possible_rules(group: InspectedGroup) -> Iterator[_Rules]:
+    broker = group.described.broker
+    assert broker
+    tasks = expected_tasks(group.described)
+    stateful = frozenset(str(task.subtopology) for task in expected_tasks(group.described, stateful=True))
+    numbers = {str(task.subtopology): sum(each.subtopology == task.subtopology for each in tasks) for task in tasks}
+    topology = KnownTopology(dict(sorted(numbers.items())), stateful)  # type: ignore[arg-type]  # mypy does not know what the converter takes
+    standbys = parse_number((broker.configs or {}).get(STANDBYS_KEY, "0"))
+    for release in _WITH_NAME if group.described.protocol else _WITHOUT_NAME:
+        yield _Rules(topology, standbys, release)
+
+
+def _outcomes(
+    members: Mapping[str, _Member],
+    stepped: Sequence[str],
+    operation: Operation,
+    rules: _Rules,
+    group: InspectedGroup,
+    *,
+    ephemeral: bool,
+) -> Iterator[Outcome]:
+    closed = {name: member for name, member in members.items() if member.process in stepped}
+    left = {name: member for name, member in members.items() if name not in closed}
+    without = rules.assigned(left) if closed else left
+    if operation.verb == STOP:
+        yield _outcome([members, without], len(closed), group)
+        return
+    chance = random.Random(0)
+    returning = [*closed.values()] or [_Member(NEW_PROCESS, "")]
+    # A member that is back reports its stores, or has not found them yet.
+    for reports in (False,) if ephemeral or not any(each.offsets for each in returning) else (False, True):
+        for _ in range(_DRAWS):
+            ids = {each.process: each.process_id for each in returning if each.process_id and not ephemeral}
+            back = {
+                _member_id(chance): evolve(
+                    each,
+                    process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
+                    tasks=NO_TASKS,
+                    offsets=each.offsets if reports else {},
+                )
+                for each in returning
+            }
+            after = rules.assigned({**without, **back})
+            yield _outcome([members, without, after], len(closed) + len(back), group)
+
+
+def _member_id(chance: random.Random) -> str:
+    """Return an id as Kafka's ``Uuid.randomUuid`` writes it."""
+    return base64.urlsafe_b64encode(chance.randbytes(16)).decode().rstrip("=")
+
+
+def _outcome(course: Sequence[Mapping[str, _Member]], epochs: int, group: InspectedGroup) -> Outcome:
+    owners = [
+        {task: each.process for each in members.values() for task in sorted(each.tasks.active)} for members in course
+    ]
+    first, last = owners[0], owners[-1]
+    had = {(each.process, task) for each in course[0].values() for role in each.tasks.roles for task in role}
+    stateful = expected_tasks(group.described, stateful=True)
+    kept = {(each.process, task) for each in course[-1].values() for role in each.tasks.roles for task in role}
+    return Outcome(
+        rebalances=epochs,
+        moved=tuple(
+            MovedTask(task, owner, last.get(task)) for task, owner in sorted(first.items()) if last.get(task) != owner
+        ),
+        moves=sum(
+            after.get(task) not in (None, owner) for before, after in pairwise(owners) for task, owner in before.items()
+        ),
+        restored=tuple(
+            RestoredStore(process, task, None, None) for process, task in sorted(kept - had) if task in stateful
+        ),
+        unowned_s={},
+        versions=(),
+        violations=(),
+    )
+
+
+def _spec(member: _Member) -> AssignmentMemberSpec:
+    active, standby, _ = map(partitions_by_subtopology, member.tasks.roles)
+    offsets = {StreamsTaskId(str(task.subtopology), task.partition): end for task, end in member.offsets.items()}
+    return AssignmentMemberSpec(member.process_id, active_tasks=active, standby_tasks=standby, task_offsets=offsets)
