@@ -39,5 +39,5 @@ autodoc_typehints = "description"
 
 
 def setup(app):
-    """Print the tables that are on the site only."""
-    app.connect("source-read", lambda _app, _page, source: source.append(for_the_site(source.pop())))
+    """Print the tables that are on the site only, and the dates of runs."""
+    app.connect("source-read", lambda _app, page, source: source.append(for_the_site(source.pop(), page)))

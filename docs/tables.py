@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 from blocks import (
     audit,
@@ -50,6 +53,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     )
     for name, block in part.BLOCKS.items()
 }
+DATED: Final = ("reference/benchmarks", "reference/verification")
 _BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ON_THE_SITE: Final = re.compile(r'^Printed by `python docs/tables\.py "(.+)"`\.$', re.MULTILINE)
 
@@ -64,9 +68,9 @@ def names(page: str) -> set[str]:
     return {found[2] for found in _BLOCK.finditer(page)} | set(_ON_THE_SITE.findall(page))
 
 
-def for_the_site(page: str) -> str:
-    """Return a page with the tables that only the site has."""
-    return _ON_THE_SITE.sub(lambda found: BLOCKS[found[1]](), page)
+def for_the_site(page: str, name: str = "") -> str:
+    """Return a page with what only the site has: tables, and dates of runs on the pages about evidence."""
+    return _ON_THE_SITE.sub(lambda found: BLOCKS[found[1]](), nightly.dated(page) if name in DATED else page)
 
 
 if __name__ == "__main__":

@@ -20,16 +20,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
 from attrs import asdict, field, frozen
-
-from tests.peers_required import VARIABLE
 
 ROOT: Final = Path(__file__).parent.parent
 Command = tuple[str, ...]
@@ -181,12 +180,17 @@ PARTS: Final[Mapping[str, Part]] = {
 
 _LIVE: Final = "tests/lab/integration"
 """Each of its files takes minutes, and is a shard of its own."""
+BY_HAND: Final = "by hand:"
+"""How the name of a row begins that somebody writes, with the file that was run, as a figure is measured by itself."""
+OLD: Final = 200
+"""Evidence is old after so many commits of what it depends on."""
 _BUT_ROWS: Final = ("--", ".", ":!tests/nightly.json")
 """The rows change nothing that they are about."""
 _NO_TEST: Final = 5
 """The exit status of pytest if a shard has no test of its part."""
 _PACKAGES: Final = {"codec": "subscription_codec", "probing": "probing", "upgrade": "upgrade", "spark_sim": "spark_sim"}
 """The folder of each import package; that of others is ``assignor``."""
+_HELPER: Final = re.compile(r"^ *(?:from|import) (tests\.[\w.]+)", re.MULTILINE)
 _IMPORT: Final = re.compile(r"^ *(?:from|import) streams_assignor\.(\w+)(?:\.(\w+))?", re.MULTILINE)
 
 
@@ -216,20 +220,32 @@ def units() -> dict[str, Part]:
 
 @cache
 def _text(shard: str) -> str:
-    return "\n".join((ROOT / path).read_text(encoding="utf-8") for path in shards()[shard])
+    return "\n".join((ROOT / path).read_text(encoding="utf-8") for path in shards().get(shard, [Path(shard)]))
 
 
 def depends_on(name: str) -> list[str]:
-    """Return the folders whose commits make the result of a unit old: those of its tests, and what they import."""
+    """Return what makes a unit's result old: its tests, and what they import: modules of tests, folders of packages."""
     shard = name.partition(":")[2]
-    if not shard:
-        return [*dict.fromkeys([*_PACKAGES.values(), "assignor", "tests"])]
+    return [*_depends_on(shard)] if shard else [*dict.fromkeys([*_PACKAGES.values(), "assignor", "tests"])]
+
+
+@cache
+def _depends_on(shard: str) -> tuple[str, ...]:
+    helpers = dict[str, str]()
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / shard).rglob("*.py")] or [_text(shard)]
+    for text in texts:  # which grows
+        for module in _HELPER.findall(text):
+            path = ROOT / f"{module.replace('.', '/')}.py"
+            if module not in helpers and path.exists():
+                helpers[module] = path.relative_to(ROOT).as_posix()
+                texts.append(path.read_text(encoding="utf-8"))
     folders = {
-        _PACKAGES.get(top, f"assignor/{top}") + f"/{sub}" * (top in _PACKAGES)
-        for top, sub in _IMPORT.findall(_text(shard))
+        "/".join(filter(None, (_PACKAGES.get(top, f"assignor/{top}"), sub * (top in _PACKAGES))))
+        for text in texts
+        for top, sub in _IMPORT.findall(text)
     }
     there = (next(filter(lambda each: (ROOT / each).exists(), (folder, f"{folder}.py")), None) for folder in folders)
-    return [shard, *sorted({path for path in there if path})]
+    return (shard, *sorted({*helpers.values(), *filter(None, there)}))
 
 
 def due(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
@@ -238,13 +254,19 @@ def due(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     found = []
     for name, unit in units().items():
         row = last.get(name) or last.get(name.partition(":")[0])
-        commit = row["commit"].partition(",")[0] if row else ""
-        paths = frozenset(depends_on(name))
-        commits = _commits_since(commit) if row else None
-        changed = sys.maxsize if commits is None else sum(not paths.isdisjoint(touched) for touched in commits)
-        if changed:
+        if changed := age(row, depends_on(name)) if row else sys.maxsize:
             found.append((-changed, name, row["seconds"] if row and row["part"] == name else unit.seconds))
     return [(name, seconds) for _, name, seconds in sorted(found)]
+
+
+def age(row: Mapping[str, Any], paths: Iterable[str] = ()) -> int:
+    """Return how many commits have changed what a row depends on since, or only some paths of it.
+
+    A row of a commit that the history does not have is as old as can be.
+    """
+    depends = frozenset(paths or row.get("paths") or depends_on(row["part"]))
+    commits = _commits_since(row["commit"].partition(",")[0])
+    return sys.maxsize if commits is None else sum(not depends.isdisjoint(touched) for touched in commits)
 
 
 @cache
@@ -252,10 +274,17 @@ def _commits_since(commit: str) -> list[set[str]] | None:
     """Return the files of each commit since one, and their folders; None if the history does not have it."""
     if not _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
         return None
-    logged = _git("log", "--format=%x00", "--name-only", f"{commit}..HEAD", *_BUT_ROWS).split("\0")[1:]
-    return [
-        {each.as_posix() for path in map(Path, files.split()) for each in (path, *path.parents)} for files in logged
-    ]
+    return [_touched().get(each, set()) for each in _git("rev-list", f"{commit}..HEAD").split()]
+
+
+@cache
+def _touched() -> dict[str, set[str]]:
+    """Return the files of each commit of the history, and their folders."""
+    logged = _git("log", "--format=%x00%H", "--name-only", *_BUT_ROWS).split("\0")[1:]
+    return {
+        commit: {folder for file in files for folder in accumulate(file.split("/"), "{}/{}".format)}
+        for commit, *files in map(str.split, logged)
+    }
 
 
 @frozen
@@ -274,6 +303,8 @@ class Result:
     load: float
     """Processes that wanted a processor when it began, the average of a minute."""
     failures: Sequence[str] = field(factory=tuple)
+    paths: Sequence[str] = field(factory=tuple)
+    """What it depends on, folders and files."""
 
 
 def run(name: str, environment: Mapping[str, str]) -> Result:
@@ -309,6 +340,7 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
         seconds=round(time.monotonic() - started),
         load=load,
         failures=tuple(failures),
+        paths=tuple(depends_on(name)),
     )
 
 
@@ -348,6 +380,8 @@ def _git(*arguments: str) -> str:
 def environment() -> dict[str, str]:
     """Return the variables of the commands: with Java and Maven a peer that is missing is a failure."""
     has_java = bool(shutil.which("java") or os.environ.get("JAVA_HOME")) and bool(shutil.which("mvn"))
+    from tests.peers_required import VARIABLE  # the documentation is built without pytest
+
     required = {VARIABLE: "1"} if has_java else {}
     return {**os.environ, "COVERAGE_FILE": str(ROOT / ".coverage.nightly"), **required}
 
@@ -355,22 +389,24 @@ def environment() -> dict[str, str]:
 def merged(path: Path, results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the rows of a file with the results in place of those of the same units, in the order of the parts.
 
-    A whole part takes the place of its shards, and the row of a shard that is there no more is left out.
+    A whole part takes the place of its shards, and the row of a shard that is there no more is left out. The rows of
+    runs by hand stay, behind all others.
     """
     done = {result.part: asdict(result) for result in results}
-    rows = {row["part"]: row for row in _rows(path) if row["part"].partition(":")[0] not in done} | done
+    rows = {row["part"]: row for row in ledger(path) if row["part"].partition(":")[0] not in done} | done
     names = sorted(dict.fromkeys((*PARTS, *units())), key=lambda name: [*PARTS].index(name.partition(":")[0]))
-    return [rows[name] for name in names if name in rows]
+    return [rows[name] for name in (*names, *(each for each in rows if each.startswith(BY_HAND))) if name in rows]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def ledger(path: Path = ROOT / "tests/nightly.json") -> list[dict[str, Any]]:
+    """Return the rows of a file; none if it is not there."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
 def _run_due(minutes: float, out: Path) -> Iterator[Result]:
     """Run what is due, as long as it fits into the time."""
     ends = time.monotonic() + 60 * minutes
-    for name, seconds in due(_rows(out)):
+    for name, seconds in due(ledger(out)):
         if time.monotonic() + seconds <= ends:
             yield run(name, environment())
 

@@ -16,6 +16,7 @@ from streams_assignor.spark_sim.model import violations
 from streams_assignor.spark_sim.model.scenario import VERBS
 from streams_assignor.upgrade.releases import NEWEST
 from streams_assignor.upgrade.upgrade_from import line_number
+from tests.nightly import Part
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -56,6 +57,68 @@ def test_the_site_has_a_table_in_the_place_of_the_line_that_names_it(tables):
     page = 'Before.\n\nPrinted by `python docs/tables.py "severities"`.\n\nAfter.\n'
 
     assert f"Before.\n\n{tables.BLOCKS['severities']()}\n\nAfter.\n" == tables.for_the_site(page)
+
+
+LEDGER = {"peers:tests/a": 201, "chance:tests/a": 200, "by hand:tests/lab/bench/b.py": 201}
+RUN = "2026-11-30, c0ffee"
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ("`tests/a/test_a.py`", f"{RUN}, **old**, **a test failed**"),
+        ("`test_c.py`", RUN),
+        ("`pytest tests/a/test_c.py -s`", RUN),
+        ("`pytest -m exhaustive tests/a/test_c.py`", "**no run is recorded**"),
+        ("`python -m tests.lab.bench.b --all`", f"{RUN}, **old**"),
+        ("`tests/a/none.toml`", None),
+    ],
+)
+def test_the_site_says_when_a_test_or_a_bench_ran_and_whether_that_is_old(monkeypatch, tables, named, expected):
+    block = tables.nightly
+    rows = [
+        {
+            "part": name,
+            "age": age,
+            "date": "2026-11-30",
+            "commit": "c0ffee",
+            "passed": 1,
+            "failures": ["tests.a.test_a::x"],
+        }
+        for name, age in LEDGER.items()
+    ]
+    units = {"peers:tests/a": [("pytest", "tests/a/test_a.py")], "chance:tests/a": [("tests/a/test_c.py",)]}
+    monkeypatch.setattr(block, "ledger", lambda: rows)
+    monkeypatch.setattr(block, "age", lambda row: row["age"])
+    monkeypatch.setattr(block, "units", lambda: {name: Part("", commands) for name, commands in units.items()})
+    block.runs.cache_clear()
+    shown = tables.for_the_site(named, "reference/verification")
+    block.runs.cache_clear()
+
+    assert shown == (f"{named} ({expected})" if expected else named)
+    assert named == tables.for_the_site(named, "reference/java")
+
+
+def test_each_test_and_bench_that_a_page_about_evidence_names_has_a_run(tables):
+    pages = {name: tables.for_the_site((DOCS / f"{name}.md").read_text(), name) for name in tables.DATED}
+
+    assert {} == {name: found for name, page in pages.items() if (found := re.findall(r".*no run is recorded.*", page))}
+
+
+README_RELIES_ON = {
+    "docs/reference/kafka-unit-tests.md": "tests/lab/kafka_unit_tests",
+    "docs/reference/java-peers.md": "tests/lab/integration/test_every_release.py",
+    "docs/explanation/chaos.md": "tests.lab.chaos",
+}
+"""Pages of results that it links, and the tests or the command that made them."""
+
+
+@pytest.mark.clock(reason="a run becomes old by the commits of others")
+@pytest.mark.parametrize(("page", "named"), README_RELIES_ON.items())
+def test_the_readme_relies_on_no_old_run(tables, page, named):
+    """Run the tests (`tox -e nightly -- PART --out tests/nightly.json`), or the README does not say it any more."""
+    assert f"({page})" in PAGES[0].read_text()
+    assert re.fullmatch(r"[\d-]+, \w+", tables.nightly.last_run(named))
 
 
 def examples():

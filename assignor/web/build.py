@@ -44,6 +44,7 @@ OPTIONAL: Final = ("pyyaml",)
 """The page reads YAML if this command line does."""
 _CODE: Final = frozenset({".py", ".toml", ".gz"})
 _LEFT_OUT: Final = (
+    "streams_assignor/cli/_capture_verdict",
     "streams_assignor/cli/assign",
     "streams_assignor/cli/audit/",
     "streams_assignor/cli/bounce",

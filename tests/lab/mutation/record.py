@@ -17,6 +17,11 @@ PACKAGES: Final = (
     "assignor/protocol",
     "assignor/task_assignors",
     "assignor/task_assignor",
+    "assignor/groups",
+    "assignor/clients/confluent/streams_protocol",
+    "spark_sim/streams_groups",
+    "upgrade/application",
+    "upgrade/roll",
 )
 SAMPLE: Final = 300
 """How many mutants of each package run if nothing else is said."""

@@ -1,7 +1,7 @@
-"""A second run goes on where the first one ended, and the tests that find a mutant soonest run first."""
+"""A second run goes on where the first one ended, in a copy with the links, and the quickest tests run first."""
 
 from tests.lab.mutation.record import Kept
-from tests.lab.mutation.tree import Coverage
+from tests.lab.mutation.tree import Coverage, _refresh
 
 RESULT = {"mutant": "0123456789", "outcome": "killed"}
 
@@ -48,3 +48,16 @@ def test_a_file_that_passes_the_line_only_when_it_is_imported_runs_too():
     assert ["quick.py"] == list(coverage.by_file("a.py", range(3, 5)))
     assert ["quick.py", "slow.py"] == coverage.files("a.py", range(3, 5))
     assert [] == coverage.files("a.py", range(5, 9))
+
+
+def test_a_link_of_the_tree_is_a_link_of_the_copy(tmp_path):
+    """The tests imported a second copy of each package, without mutants, so that nearly all survived."""
+    package, link = tmp_path / "assignor" / "__init__.py", tmp_path / "src" / "streams_assignor"
+    for path in (package, link):
+        path.parent.mkdir()
+    package.write_text("")
+    link.symlink_to("../assignor")
+    for _ in range(2):
+        _refresh(tmp_path, tmp_path / "copy")
+
+    assert (tmp_path / "copy/assignor") == (tmp_path / "copy/src/streams_assignor").resolve()

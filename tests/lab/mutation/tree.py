@@ -24,8 +24,8 @@ _PUBLISHED_BY = {
 }
 """What publishes the names of a package: the tests of that are tests of the package, too."""
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "_build", ".hypothesis", "node_modules")
-# What Hypothesis finds, it finds by chance: like a branch, a mutant needs an example.
-_EXAMPLES = "not chance and not slow and not bench and not exhaustive and not matrix and not java and not broker"
+# What Hypothesis finds, it finds by chance: like a branch, a mutant needs an example. All of a simulation is chance.
+_EXAMPLES = "not slow and not bench and not exhaustive and not matrix and not java and not broker and not spark"
 
 
 class Tree:
@@ -61,7 +61,8 @@ class Tree:
 
     def run(self, paths: Sequence[str], cpu: float, **more: Any) -> dict[str, Any]:
         """Run the tests of these files; see `worker`."""
-        arguments = ["-m", _EXAMPLES, *more.pop("arguments", ()), *paths]
+        examples = _EXAMPLES if self._package.startswith("spark_sim") else f"{_EXAMPLES} and not chance"
+        arguments = ["-m", examples, *more.pop("arguments", ()), *paths]
         process = self._process
         assert process.stdin
         assert process.stdout
@@ -173,7 +174,13 @@ def _refresh(root: Path, copy: Path) -> list[Path]:
         relative = path.relative_to(root)
         wanted.add(relative)
         target = copy / relative
-        if not (target.exists() and filecmp.cmp(path, target, shallow=False)):
+        if (
+            path.is_symlink()
+        ):  # followed, it would be a second copy of a package, which the tests import without mutants
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.is_symlink():
+                shutil.copy2(path, target, follow_symlinks=False)
+        elif not (target.exists() and filecmp.cmp(path, target, shallow=False)):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
             if path.suffix == ".py" and relative.parts[0] in _PACKAGES:
@@ -189,7 +196,7 @@ def _python_files(path: Path) -> list[Path]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
+    if path.is_symlink() or path.is_file():
         yield path
     elif path.is_dir() and path.name not in _NOT_COPIED(str(path.parent), [path.name]):
         for each in path.iterdir():

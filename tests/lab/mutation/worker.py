@@ -27,6 +27,7 @@ _PRELOADED = (_hypothesis_pytestplugin, attrs, click, hypothesis.stateful, pytes
 _ARGUMENTS = (
     *(
         "-n0",
+        "--dist=no",  # else pytest-cov takes the run for a distributed one, and notes no test
         "-q",
         "-p",
         "no:cacheprovider",

@@ -1,4 +1,4 @@
-"""An audit of a large partition on a cluster of two workers writes the bytes of processes, also if one is lost."""
+"""An audit of a large partition on a cluster of three workers writes the bytes of processes, also if one is lost."""
 
 from threading import Event, Thread
 
@@ -55,7 +55,7 @@ def test_a_cluster_writes_the_bytes_of_processes_and_a_worker_that_is_lost_chang
         expected = audit(source, tmp_path / "processes", engine)
     is_over, lost = Event(), list[tuple[int, int]]()
     with (
-        cluster(tmp_path / "cluster") as started,
+        cluster(tmp_path / "cluster", workers=3) as started,
         spark_session(started.url, print) as spark,
         on_session(spark) as engine,
     ):

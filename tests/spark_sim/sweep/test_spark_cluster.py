@@ -1,4 +1,4 @@
-"""Sweeps on a Spark cluster of several processes: the same results, with bare workers, and if one is lost."""
+"""Sweep and comparison on a Spark cluster of three workers: the same results, with bare workers, and if one is lost."""
 
 import sys
 from importlib.util import find_spec
@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.cli._capture_verdict import judge
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.audit.captures import GivenCapture, compare_captures
 from streams_assignor.spark_sim.jobs import engine
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
@@ -27,6 +31,7 @@ pytestmark = [
     ),
 ]
 
+CAPTURES = Path(__file__).parents[2] / "captures"
 SMALL = upgrade_suite(
     "offline",
     tuple(upgrade for upgrade in kip_268_upgrades() if upgrade.plan is Plan.OFFLINE),
@@ -74,20 +79,31 @@ def stored(folder, table):
 def test_a_cluster_gives_the_same_and_a_worker_that_is_lost_changes_nothing(by_processes, tmp_path):
     """Both in one session, as a cluster takes its time to start."""
     whole, lossy = tmp_path / "whole", tmp_path / "lossy"
-    with cluster(tmp_path / "cluster") as started:
-        lost = []
+    given = [
+        GivenCapture(path.stem, "", "", Capture.parse(path.read_text())) for path in sorted(CAPTURES.glob("*.json"))
+    ]
+    left = list[int]()
+    with cluster(tmp_path / "cluster", workers=3) as started:
 
-        def lose_one(progress):
-            if progress.committed_units and not lost:
-                lost.append(progress.units - progress.committed_units)
-                started.lose(1)
+        def losing(worker):
+            """Lose a worker once, in the middle, as there is something left to do."""
 
-        with spark_session(started.url, print):
+            def lose(progress):
+                if progress.committed_units and len(left) < worker:
+                    left.append(progress.units - progress.committed_units)
+                    started.lose(worker)
+
+            return lose
+
+        with spark_session(started.url, print) as spark, on_session(spark) as on_cluster:
             run_sweep(SMALL, whole, master=started.url)
-            run_sweep(SMALL, lossy, master=started.url, on_progress=lose_one)
+            run_sweep(SMALL, lossy, master=started.url, on_progress=losing(1))
+            compared = compare_captures(given, judge, on_cluster, on_progress=losing(2))
 
-    assert lost[0] > 0  # in the middle, as there was something left to do
+    assert len(left) == 2
+    assert all(left)
     for each in (whole, lossy):
         for name in ("matrix.json", "guide.json"):
             assert (by_processes / name).read_bytes() == (each / name).read_bytes()
         assert all(stored(by_processes, name) == stored(each, name) for name in TABLES)
+    assert [judge(one.capture) for one in given] == compared
