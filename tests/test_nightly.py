@@ -150,6 +150,8 @@ def test_a_row_that_was_written_before_does_not_change_the_commit(monkeypatch, t
 
 def test_a_unit_depends_on_its_tests_and_on_what_they_import():
     assert {"tests/upgrade/roll", "upgrade/roll"} <= set(nightly.depends_on("examples:tests/upgrade/roll"))
+    assert "subscription_codec" in nightly.depends_on("examples:tests/subscription_codec"), "it had a stroke at the end"
+    assert "assignor/protocol" in nightly.depends_on("by hand:tests/lab/bench/bench_leader.py"), "by leader_groups.py"
     assert "assignor" in nightly.depends_on("chaos")
     assert [] == [
         path
