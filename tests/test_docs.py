@@ -59,19 +59,19 @@ def test_the_site_has_a_table_in_the_place_of_the_line_that_names_it(tables):
     assert f"Before.\n\n{tables.BLOCKS['severities']()}\n\nAfter.\n" == tables.for_the_site(page)
 
 
-LEDGER = {"peers:tests/a": 201, "chance:tests/a": 200, "by hand:tests/lab/bench/b.py": 201}
+LEDGER = {"peers:tests": 201, "chance:tests": 200, "by hand:tests/lab/bench/bench_codec.py": 201}
 RUN = "2026-11-30, c0ffee"
 
 
 @pytest.mark.parametrize(
     ("named", "expected"),
     [
-        ("`tests/a/test_a.py`", f"{RUN}, **old**, **a test failed**"),
-        ("`test_c.py`", RUN),
-        ("`pytest tests/a/test_c.py -s`", RUN),
-        ("`pytest -m exhaustive tests/a/test_c.py`", "**no run is recorded**"),
-        ("`python -m tests.lab.bench.b --all`", f"{RUN}, **old**"),
-        ("`tests/a/none.toml`", None),
+        ("`tests/test_docs.py`", f"{RUN}, **old**, **a test failed**"),
+        ("`test_nightly.py`", RUN),
+        ("`pytest tests/test_nightly.py -s`", RUN),
+        ("`pytest -m exhaustive tests/test_nightly.py`", "**no run is recorded**"),
+        ("`python -m tests.lab.bench.bench_codec --all`", f"{RUN}, **old**"),
+        ("`tests/swallowed_errors.toml`", None),
     ],
 )
 def test_the_site_says_when_a_test_or_a_bench_ran_and_whether_that_is_old(monkeypatch, tables, named, expected):
@@ -83,11 +83,11 @@ def test_the_site_says_when_a_test_or_a_bench_ran_and_whether_that_is_old(monkey
             "date": "2026-11-30",
             "commit": "c0ffee",
             "passed": 1,
-            "failures": ["tests.a.test_a::x"],
+            "failures": ["tests.test_docs::x"],
         }
         for name, age in LEDGER.items()
     ]
-    units = {"peers:tests/a": [("pytest", "tests/a/test_a.py")], "chance:tests/a": [("tests/a/test_c.py",)]}
+    units = {"peers:tests": [("pytest", "tests/test_docs.py")], "chance:tests": [("tests/test_nightly.py",)]}
     monkeypatch.setattr(block, "ledger", lambda: rows)
     monkeypatch.setattr(block, "age", lambda row: row["age"])
     monkeypatch.setattr(block, "units", lambda: {name: Part("", commands) for name, commands in units.items()})
