@@ -110,6 +110,13 @@ def test_a_topology_cannot_change_while_the_group_exists():
     assert "INVALID_REQUEST" in str(run.violations[0])
 
 
+@pytest.mark.parametrize(("steps", "expected"), [("", [NO_MEMBER_FAILS]), ("| retire ", [])])
+def test_a_member_joins_only_after_the_last_member_of_the_classic_protocol_has_left(steps, expected):
+    run = trace_run(parse_scenario(f"A@4.3.1 group 4.3.1 classic=1 {steps}| start A | settle"))
+
+    assert expected == [each.property for each in run.violations]
+
+
 def test_a_trace_names_what_each_step_changes():
     run = trace_run(parse_scenario(f"{TWO} | start A | heartbeat A | callback A | crash A | expire A#1"))
     events = [[str(each) for each in events] for _, events in run.steps]
