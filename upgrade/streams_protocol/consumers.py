@@ -89,6 +89,7 @@ _CLIENTS: Final = Requirement(
     condition="every member is a Java client of 4.0 or later, or librdkafka of 2.12 or later (confluent-kafka 2.12)",
     violated=Ask("the libraries of the members; kafka-python 3.0.12 and aiokafka 0.14.0 have no group.protocol"),
     symptom="a member of another library stays classic, and with it the group is never through",
+    seen=("4.4.0",),
     remedy="upgrade the library, or replace it: classic members and new ones share the group meanwhile",
     source="KIP-848",
 )
@@ -248,7 +249,9 @@ def plan_consumers(
 
 
 def _why_offline(facts: Facts, seen: SeenConsumers | None) -> str:
-    """Say why no coordinator converts the group while it has members; empty if nothing shows that."""
+    """Say why no coordinator converts the group while it has members, or need not; empty if nothing shows that."""
+    if seen and seen.group and not (seen.group.members or seen.group.error):
+        return "it has no members"
     if seen and seen.group and seen.group.userdata:
         return "assignments have userdata, KAFKA-18134"
     if _policy(seen) not in {"", *_FORWARDS}:

@@ -116,6 +116,12 @@ def test_the_policy_of_the_brokers_decides_the_way_back(policy, way_back):
     assert way_back == plan.steps[-1].way_back.verdict.value
 
 
+def test_a_group_without_members_needs_no_bounce():
+    plan = plan_consumers(given().with_brokers((4, 4)), AT, seen(state="Empty", protocol="", members=0))
+
+    assert ("it has no members", {"client-release"}) == (plan.offline, set(plan.conditions))
+
+
 def test_the_way_may_be_offline_by_choice():
     plan = plan_consumers(given(), AT, seen(), offline=True)
 
