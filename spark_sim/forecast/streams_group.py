@@ -149,7 +149,7 @@ def _possible_rules(group: InspectedGroup) -> Iterator[_Rules]:
     tasks = expected_tasks(group.described)
     stateful = frozenset(str(task.subtopology) for task in expected_tasks(group.described, stateful=True))
     numbers = {str(task.subtopology): sum(each.subtopology == task.subtopology for each in tasks) for task in tasks}
-    topology = KnownTopology(dict(sorted(numbers.items())), stateful)  # type: ignore[arg-type]  # mypy does not know what the converter takes
+    topology = KnownTopology(dict(sorted(numbers.items())), stateful)
     standbys = parse_number((broker.configs or {}).get(STANDBYS_KEY, "0"))
     for release in _WITH_NAME if group.described.protocol else _WITHOUT_NAME:
         yield _Rules(topology, standbys, release)
@@ -172,8 +172,8 @@ def _outcomes(
         return
     chance = random.Random(0)
     returning = [*closed.values()] or [_Member(NEW_PROCESS, "")]
-    # A member that is back reports its stores, or has not found them yet.
-    for reports in (False,) if ephemeral or not any(each.offsets for each in returning) else (False, True):
+    # A member that is back reports the stores that it finds (4.4), at once or not.
+    for reports in (False,) if ephemeral or not closed else (True, False):
         for _ in range(_DRAWS):
             ids = {each.process: each.process_id for each in returning if each.process_id and not ephemeral}
             back = {
@@ -181,12 +181,19 @@ def _outcomes(
                     each,
                     process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
                     tasks=NO_TASKS,
-                    offsets=each.offsets if reports else {},
+                    offsets=_stores(each, rules) if reports else {},
                 )
                 for each in returning
             }
             after = rules.assigned({**without, **back})
             yield _outcome([members, without, after], len(closed) + len(back), group)
+
+
+def _stores(member: _Member, rules: _Rules) -> Mapping[TaskId, int]:
+    """Return the offset sums of the stores that a member leaves on its disk; 1 stands for one that is not known."""
+    had = member.tasks.active | member.tasks.standby
+    stateful = sorted(task for task in had if rules.topology.is_stateful(str(task.subtopology)))
+    return {**dict.fromkeys(stateful, 1), **member.offsets}
 
 
 def _member_id(chance: random.Random) -> str:

@@ -58,9 +58,14 @@ class ThreeNodes(Cluster):
     in_containers = False
 
     def __init__(
-        self, folder: Path, host: str, release: str = NEWEST, clocks: Mapping[str, WallClock] = _NO_CLOCKS
+        self,
+        folder: Path,
+        host: str,
+        release: str = NEWEST,
+        clocks: Mapping[str, WallClock] = _NO_CLOCKS,
+        metadata: str = "4.0-IV3",
     ) -> None:
-        super().__init__(folder, controllers=NODES)
+        super().__init__(folder, metadata=metadata, controllers=NODES)
         self._clocks = clocks
         self._host = host
         self._release = release

@@ -80,7 +80,8 @@ class Chaos:
         self.network = network
         owners = (*settings.members, *map(str, range(1, NODES + 1)), *others) if clocks else ()
         self.clocks = {owner: wall_clock(self._folder / "clocks" / owner) for owner in owners}
-        nodes = ThreeNodes(self._folder / "nodes", host, settings.broker, self.clocks)
+        metadata = "4.3-IV0" if settings.protocol == "streams" else "4.0-IV3"  # the latter has no streams groups
+        nodes = ThreeNodes(self._folder / "nodes", host, settings.broker, self.clocks, metadata)
         self.cluster = self._cleanup.enter_context(nodes)
         self.cluster.start_all()
         self.group = Group(name, settings, self.cluster.brokers, network, self.clocks, self._folder, self.say)

@@ -6,7 +6,6 @@ from attrs import evolve
 from streams_assignor.cli.group._what_if import forecast_lines
 from streams_assignor.cli.roll._forecast import expectation_of
 from streams_assignor.cli.roll._instances import seen_instances
-from streams_assignor.codec import TaskId
 from streams_assignor.groups import DescribedSubtopology, InternalTopic, inspect_group
 from streams_assignor.spark_sim.forecast import ForecastError, forecast_streams_group, parse_operation
 from streams_assignor.upgrade.roll.engine import BeginStep
@@ -31,7 +30,7 @@ THIRD |= {"inst-3": ("uE8zTX59QjaIgBixECi7MQ", "0_3")}
 def group(members=SECOND, **facts):
     described = [
         evolve(
-            broker_assigned(name, assigned(tasks), process_id=PROCESSES[name], **facts.pop(name, {})),
+            broker_assigned(name, assigned(*tasks.split("; ")), process_id=PROCESSES[name], **facts.pop(name, {})),
             member_id=member_id,
             client_id=f"{name}-StreamThread-1-consumer",
         )
@@ -61,6 +60,18 @@ def test_a_restart_moves_what_it_moved_on_a_broker(members, which, real):
     assert {*real} == {str(row.task) for outcome in found.outcomes for row in outcome.restored}
 
 
+def test_a_process_that_is_back_reports_its_stores_and_gets_the_standbys_that_it_got_on_a_broker():
+    """Without the report it was to get a standby of 0_1, and to restore it."""
+    members = {"inst-1": ("XLfXlBXDTOqsFAv0hUAnuw", "0_3; 0_0 0_1"), "inst-2": ("rR8_dgCvST63G3s1K83grQ", "0_0 0_2")}
+    members["inst-3"] = ("uE8zTX59QjaIgBixECi7MQ", "0_1; 0_2 0_3")
+    live = group(members, configs={"streams.num.standby.replicas": "1"})
+    found = forecast_streams_group(live, parse_operation("restart inst-2"))
+
+    assert [{"0_0": "inst-1", "0_2": "inst-3", "0_3": "inst-2"}] * 2 == [moved(outcome) for outcome in found.outcomes]
+    restored = [{(row.process.partition(" ")[0], str(row.task)) for row in each.restored} for each in found.outcomes]
+    assert {("inst-2", "0_3"), ("inst-3", "0_0")} in restored
+
+
 def test_a_stopped_process_leaves_its_tasks_to_others_and_a_new_one_gets_some():
     (stopped,) = forecast_streams_group(group(), parse_operation("stop inst-2")).outcomes
     added = forecast_streams_group(group(), parse_operation("add"))
@@ -79,9 +90,8 @@ def test_nobody_is_left_to_have_the_tasks_of_the_last_process():
     assert dict.fromkeys(["0_0", "0_1", "0_2", "0_3"]) == moved(found)
 
 
-def test_a_task_that_returns_to_its_process_has_moved_twice_whether_its_store_is_reported_or_not():
-    sums = {"inst-2": {"offset_sums": {TaskId(0, 3): 50}}}
-    found = forecast_streams_group(group(**sums), parse_operation("restart inst-2"))
+def test_a_task_that_returns_to_its_process_has_moved_twice():
+    found = forecast_streams_group(group(), parse_operation("restart inst-2"))
 
     assert [({}, 2)] == [(moved(outcome), outcome.moves) for outcome in found.outcomes]
 
