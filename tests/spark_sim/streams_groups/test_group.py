@@ -1,5 +1,6 @@
 """The coordinator's records: what a failover loads is what was there; compaction changes nothing."""
 
+import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +125,13 @@ def test_a_member_whose_topology_is_older_than_that_of_the_group_is_told_so():
         stale.append(response.stale_topology)
 
     assert [False, True] == stale
+
+
+@pytest.mark.parametrize(("release", "is_sent_again"), [("4.3.1", False), ("fixed", True)])
+def test_only_a_coordinator_that_sends_assignments_again_answers_tasks_that_have_not_changed(release, is_sent_again):
+    world = _actions.run_scenario(parse_scenario(f"A@{release} group {release} | start A | settle"))
+    member = world.group.members["A#1"]
+    request = HeartbeatRequest("A#1", member.epoch, owned=member.assigned)
+    response = heartbeat(world.group, request, world.config)[1]
+
+    assert response.tasks == (member.assigned if is_sent_again else None)
