@@ -90,16 +90,12 @@ class PlannedApplication:
         return self.code.facts.settings if self.code else None
 
     def undecided(self, judged: Iterable[JudgedHazard] | None) -> tuple[JudgedHazard, ...]:
-        """Return the hazards of settings and code that would stop members for certain, and that the files leave open.
+        """Return the hazards by which a plan is not proven (``JudgedHazard.is_undecided``).
 
         None without files of the application: the plan is then for any.
         """
         has_files = self.settings is not None or self.code is not None
-        return tuple(
-            each
-            for each in (judged or () if has_files else ())
-            if each.concern.answer is Answer.UNKNOWN and each.hazard.is_certain_stop_by_files
-        )
+        return tuple(each for each in (judged or () if has_files else ()) if each.is_undecided)
 
     def facts(self) -> tuple[Application, ...]:
         """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
@@ -143,8 +139,18 @@ class ApplicationPlan:
 
     @property
     def undecided(self) -> tuple[JudgedHazard, ...]:
-        """The hazards that would stop members for certain, and that the files do not rule out."""
+        """The hazards by which the plan is not proven; none without files of the application."""
         return self.application.undecided(self.judged)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether nothing is left open that would make a safe plan unsafe."""
+        return not (self.undecided or self.has_unknown_protocol)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the application: ``UNKNOWN`` if no step is known to stop members, and that is not proven."""
+        return Verdict.UNKNOWN if self.is_safe and not self.is_proven else self.advice.guidance.verdict
 
     @property
     def has_unknown_protocol(self) -> bool:
@@ -156,6 +162,7 @@ class ApplicationPlan:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
         application, notes = self.application, [*self.reasons[:1], *self.advice.notes]
         plain: dict[str, Any] = {**self.advice.as_json(), "notes": notes, **self.checked.as_json()}
+        plain["verdict"] = self.verdict.value
         if self.reasons or self.judged is not None:
             plain["blocked"] = list(self.reasons)
         if application.change:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.upgrade.hazards._conditions import Condition
+from streams_assignor.upgrade.hazards._conditions import Ask, Condition
 from streams_assignor.upgrade.hazards._remedy import Remedy, RemedyKind
 from streams_assignor.upgrade.releases import Release
 
@@ -137,10 +137,17 @@ class Hazard:
         return is_bug and all(origin in row.targets for row in self.rows)
 
     @property
-    def is_certain_stop_by_files(self) -> bool:
-        """Whether settings or code stop members for certain: what files of the application should rule out."""
-        is_of_files = self.about in {HazardSubject.CONFIGURATION, HazardSubject.CODE}
-        return self.severity is Severity.STOPS and self.is_certain and is_of_files
+    def is_severe(self) -> bool:
+        """Whether members can stop, or data can be lost, duplicated or wrong."""
+        return self.severity in {Severity.STOPS, Severity.LOSES}
+
+    @property
+    def is_of_files(self) -> bool:
+        """Whether it is about what files of the application have; a bare question is about anything else.
+
+        Of what stops members for certain a question is left only where files show the rest.
+        """
+        return self.about in _OF_FILES and (self.is_certain or not isinstance(self.when, Ask))
 
     @property
     def rows(self) -> tuple[Hazard, ...]:
@@ -219,4 +226,7 @@ def count_by_severity(hazards: Iterable[Hazard]) -> dict[str, int]:
     return {severity.value: counts[severity] for severity in Severity}
 
 
+_OF_FILES: Final = frozenset(
+    {HazardSubject.CONFIGURATION, HazardSubject.CODE, HazardSubject.CHANGELOGS, HazardSubject.TASK_IDS}
+)
 _SEVERITY: Final = {severity: place for place, severity in enumerate(Severity)}

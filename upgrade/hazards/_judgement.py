@@ -44,7 +44,21 @@ class JudgedHazard:
     @property
     def is_severe(self) -> bool:
         """Whether members can stop, or data can be lost, duplicated or wrong: it concerns the application."""
-        return self.hazard.severity in {Severity.STOPS, Severity.LOSES} and self.concern.answer is Answer.YES
+        return self.hazard.is_severe and self.concern.answer is Answer.YES
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a plan with files is not proven by it: members can stop or data can be lost, as far as is known.
+
+        It concerns the application, and no step of the plan has its remedy; or files of the application should decide
+        it, and do not.
+        """
+        if self.in_both or not self.hazard.is_severe:
+            return False
+        if self.concern.answer is Answer.UNKNOWN:
+            return self.hazard.is_of_files
+        is_step = any(remedy.is_edit for row in self.hazard.rows for remedy in row.remedies)
+        return self.concern.answer is Answer.YES and not is_step
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the hazard, and the answer."""
@@ -120,7 +134,7 @@ def with_fixed_releases(
 
 def severe_bugs(applications: Sequence[Application]) -> tuple[Hazard, ...]:
     """Return the bugs of any release by which an application stops or loses data."""
-    severe = (row for row in HAZARDS if _is_of_release(row) and row.severity in {Severity.STOPS, Severity.LOSES})
+    severe = (row for row in HAZARDS if _is_of_release(row) and row.is_severe)
     return tuple(row for row in severe if judge_condition(row.when, applications).answer is Answer.YES)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams_assignor.upgrade.config_types import EndPointFormat
-from streams_assignor.upgrade.hazards._behaviours import BEHAVIOURS
+from streams_assignor.upgrade.hazards._behaviours import BEHAVIOURS, GUIDE_HAZARDS
 from streams_assignor.upgrade.hazards._conditions import (
     MAIN_CONSUMER,
     Ask,
@@ -21,7 +21,6 @@ from streams_assignor.upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from streams_assignor.upgrade.hazards._guide_hazards import GUIDE_HAZARDS
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
 from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, edit_first, edit_on
@@ -291,7 +290,7 @@ _CONFIGURATION: Final = (
     ),
     Hazard(
         name="state-directory-lock",
-        about=HazardSubject.CONFIGURATION,
+        about=HazardSubject.STORES,
         severity=Severity.STOPS,
         origins=ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))),
         targets=ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))),

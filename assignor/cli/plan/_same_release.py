@@ -15,7 +15,7 @@ from streams_assignor.upgrade.releases import ResolvedRelease
 from streams_assignor.upgrade.verdict import Verdict
 
 CANNOT_BE_TOLD: Final = 3
-"""The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
+"""The exit status if no step is known to stop members, and that is not proven."""
 UNKNOWN_PROTOCOL: Final = (
     f"exit status {CANNOT_BE_TOLD}: nothing shows whether this is a streams group, which does not accept the new "
     "topology: --config with group.protocol, or --group, decides"

@@ -20,6 +20,7 @@ from attrs import field, frozen
 
 from streams_assignor.cli.plan.code_texts import remedy_text
 from streams_assignor.formats.text import count, sanitize
+from streams_assignor.upgrade.verdict import Verdict
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _ABOUT: Final = "https://kafka.apache.org/documentation/streams/upgrade-guide"
@@ -135,6 +136,10 @@ def _findings(plain: Mapping[str, Any], sources: _Sources) -> Iterator[_Finding]
     file = _main_file(plain)
     for reason in plain.get("blocked", ()):
         yield _Finding("plan-blocked", "a step of the plan must not be made", _ERROR, reason, file)
+    if plain["verdict"] == Verdict.UNKNOWN.value and (names := plain.get("undecided")):
+        about = "hazards that can stop members or lose data, and that nothing rules out"
+        text = f"not proven: {count(len(names), 'hazard')} not ruled out: {', '.join(names)}"
+        yield _Finding("plan-not-proven", about, _WARNING, text, file)
     configuration = plain.get("configuration", {"file": "", "settings": ()})
     for setting in configuration["settings"]:
         if setting["status"] in _SETTINGS:

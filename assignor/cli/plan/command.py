@@ -149,7 +149,7 @@ def plan(
     --config, --app, --topology and --group say which hazards concern the application, and answer "safe-if".
 
     Exit status 1 if the plan is unsafe, something stops members for certain, or there is no plan; 3 if --config or
-    --app is given and does not rule out what would stop them.
+    --app is given and the plan is not proven: members may stop or lose data.
 
     \b
     Examples:
@@ -318,18 +318,17 @@ def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> No
 
 
 def _print_protocol_plan(protocol_plan: ProtocolPlan | ConsumerPlan, *, output: str, verbose: bool) -> None:
-    is_safe = protocol_plan.verdict is not Verdict.UNSAFE
+    told = protocol_plan.told
+    is_safe = told is not Verdict.UNSAFE
     notes = (*protocol_plan.notes, *_undecided_note(protocol_plan.undecided, is_safe=is_safe))
     protocol_plan = evolve(protocol_plan, notes=notes)
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        print_plan(protocol_plan.lines(view), protocol_plan.verdict, view)
+        print_plan(protocol_plan.lines(view), told, view)
     else:
         click.echo(_rendered(protocol_plan.as_json(), output))
-    if protocol_plan.verdict is Verdict.UNSAFE:
-        sys.exit(1)
-    if protocol_plan.undecided:
-        sys.exit(CANNOT_BE_TOLD)
+    if told in {Verdict.UNSAFE, Verdict.UNKNOWN}:
+        sys.exit(CANNOT_BE_TOLD if is_safe else 1)
 
 
 def _print_group_plan(
@@ -353,7 +352,7 @@ def _print_group_plan(
     planned = evolve(planned, advice=advice)
     change = planned.application.change
     if output != "text":
-        first = group_headline(advice, planned.blocked, planned.judged)
+        first = group_headline(advice, planned.blocked, planned.judged, is_proven=planned.is_proven)
         plain = planned.as_json() | {"headline": first, "alternative": alternative(advice) or None}
         click.echo(_rendered(plain | ({"group": impact.as_json()} if impact else {}), output))
     else:
@@ -367,11 +366,19 @@ def _print_group_plan(
             impact_lines(impact) if impact else (),
             *application_parts(planned, view),
         )
-        lines = group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
-        print_plan(lines, advice.guidance.verdict, view)
+        lines = group_plan_lines(
+            advice,
+            view,
+            planned.checked,
+            parts,
+            blocked=planned.blocked,
+            judged=planned.judged,
+            is_proven=planned.is_proven,
+        )
+        print_plan(lines, planned.verdict, view)
     if not planned.is_safe:
         sys.exit(1)
-    if planned.undecided or planned.has_unknown_protocol:
+    if not planned.is_proven:
         sys.exit(CANNOT_BE_TOLD)
 
 
@@ -379,7 +386,8 @@ def _undecided_note(undecided: Sequence[JudgedHazard], *, is_safe: bool) -> tupl
     if not (is_safe and undecided):
         return ()
     number = count(len(undecided), "hazard")
-    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that would stop members, see below",)
+    can = "that can stop members or lose data, see below"
+    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} {can}",)
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:

@@ -41,7 +41,7 @@ class ConsumerPlan:
     """No hazard of a release decides."""
 
     @property
-    def verdict(self) -> Verdict:
+    def told(self) -> Verdict:
         """The verdict of the plan."""
         return self.migration.verdict
 

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from streams_assignor.cli.plan.application import application_files
-from streams_assignor.cli.plan.text import hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.cli.plan.text import NOT_PROVEN, hazard_lines, judged_lines, rest_text, split_text, step_lines
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application_plan import PlannedApplication
@@ -105,12 +105,18 @@ class ProtocolPlan:
 
     @property
     def undecided(self) -> tuple[JudgedHazard, ...]:
-        """The hazards that would stop members for certain, and that the files do not rule out."""
+        """The hazards by which the plan is not proven; none without files of the application."""
         return self.migration.application.undecided(self.migration.judged)
+
+    @property
+    def told(self) -> Verdict:
+        """The verdict that is told: ``UNKNOWN`` if nothing is known to be unsafe, and that is not proven."""
+        is_proven = self.verdict is Verdict.UNSAFE or not self.undecided
+        return self.verdict if is_proven else Verdict.UNKNOWN
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
-        decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
+        decided = {"verdict": self.told.value, "conditions": list(self.conditions), "notes": list(self.notes)}
         decided |= {"assumed": list(self.assumed), "headline": self.headline}
         plain = self.migration.as_json() | decided | self.checked.as_json()
         if self.migration.judged is not None:
@@ -164,7 +170,8 @@ class ProtocolPlan:
         names = ", ".join(self.conditions)
         blocked = "; ".join(filter(None, (names and f"blocked by {names}", *plan.blocked)))
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; {blocked}"}
-        parts = (f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}", self._rest(), *self.assumed)
+        word = NOT_PROVEN if self.told is Verdict.UNKNOWN else verdict.value
+        parts = (f"{change}: {word}: {way}{reason.get(verdict, '')}", self._rest(), *self.assumed)
         return "; ".join(filter(None, parts))
 
     def _rest(self) -> str:

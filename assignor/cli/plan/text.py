@@ -46,6 +46,7 @@ _COLOURS: Final = {
     Verdict.UNSAFE: "bold red",
     Verdict.ERROR: "bold red",
 }
+NOT_PROVEN: Final = "not proven"
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
 _FRAME: Final = 2
@@ -63,9 +64,9 @@ def print_plan(lines: Iterable[str], verdict: Verdict, view: DisplayOptions) -> 
 
     from streams_assignor.formats.console import SafeConsole
 
-    coloured, word = Text(text), f": {verdict.value}"
-    if (place := text.partition("\n\n")[0].find(word)) >= 0:  # the headline: the rest may have the word, too
-        coloured.stylize(_COLOURS[verdict], place + 2, place + len(word))
+    coloured, headline = Text(text), text.partition("\n\n")[0]  # the rest may have the word, too
+    if word := re.search(rf"(?<=: )(?:{verdict.value}|{NOT_PROVEN})", headline):
+        coloured.stylize(_COLOURS[verdict], *word.span())
     SafeConsole().print(coloured, soft_wrap=True)
 
 
@@ -77,6 +78,7 @@ def group_plan_lines(
     *,
     blocked: str = "",
     judged: Sequence[JudgedHazard] | None = None,
+    is_proven: bool = True,
 ) -> Iterator[str]:
     """Write the plan of a group.
 
@@ -87,9 +89,15 @@ def group_plan_lines(
         parts: The lines directly below the verdict, then those before the last line.
         blocked: Why the steps must not be made; empty if they may.
         judged: The hazards, compared with the files of an application; None without files.
+        is_proven: Whether nothing is left open that would make a safe plan unsafe.
     """
     below, *further = parts or ((),)
-    before = [group_headline(advice, blocked, judged), *below, "", *all_step_lines(advice.steps, view)]
+    before = [
+        group_headline(advice, blocked, judged, is_proven=is_proven),
+        *below,
+        "",
+        *all_step_lines(advice.steps, view),
+    ]
     if other := alternative(advice):
         before += [other, ""]
     if notes := [*advice.notes, *advice.warnings]:
@@ -104,9 +112,11 @@ def group_plan_lines(
     yield from after
 
 
-def group_headline(advice: Advice, blocked: str = "", judged: Sequence[JudgedHazard] | None = None) -> str:
+def group_headline(
+    advice: Advice, blocked: str = "", judged: Sequence[JudgedHazard] | None = None, *, is_proven: bool = True
+) -> str:
     """Return the first line of a plan in every form: the releases, the verdict with its conditions, and the way."""
-    return f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, judged)}"
+    return f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, judged, is_proven=is_proven)}"
 
 
 def alternative(advice: Advice) -> str:
@@ -264,16 +274,26 @@ def split_text(judged: Iterable[tuple[str, str]]) -> str:
     """Say how many hazards concern an application and how many may, by answer and severity; empty if none does.
 
     >>> split_text([("yes", "loses"), ("no", "stops"), ("unknown", "stops")])
-    '1 hazard concerns you (1 can lose data), of 1 the files cannot tell'
+    '1 hazard concerns you (1 can lose data), of 1 the files cannot tell (1 can stop members)'
     """
     counted = Counter(judged)
     number = Counter(answer for answer, _ in counted.elements())
     yes, unknown = (number[answer.value] for answer in (Answer.YES, Answer.UNKNOWN))
-    severe = {words: counted[Answer.YES.value, severity.value] for severity, words in _DECISIVE.items()}
-    worst = ", ".join(f"{hazard_count} can {words}" for words, hazard_count in severe.items() if hazard_count)
+
+    def worst(answer: Answer) -> str:
+        return _worst({severity.value: counted[answer.value, severity.value] for severity in Severity})
+
     verb = "concerns" if yes == 1 else "concern"
-    concerned = f"{count(yes, 'hazard')} {verb} you{worst and f' ({worst})'}" if yes else ""
-    return ", ".join(filter(None, (concerned, f"of {unknown} the files cannot tell" if unknown else "")))
+    concerned = f"{count(yes, 'hazard')} {verb} you{worst(Answer.YES)}" if yes else ""
+    open_ones = f"of {unknown} the files cannot tell{worst(Answer.UNKNOWN)}" if unknown else ""
+    return ", ".join(filter(None, (concerned, open_ones)))
+
+
+def _worst(hazards: Mapping[str, int]) -> str:
+    """Count the hazards that stop or lose, by severity, in brackets behind a blank; empty if there is none."""
+    counts = ((hazards[severity.value], words) for severity, words in _DECISIVE.items())
+    texts = ", ".join(f"{number} can {words}" for number, words in counts if number)
+    return f" ({texts})" if texts else ""
 
 
 _KEPT: Final = {
@@ -315,7 +335,7 @@ def _title(hops: Sequence[Upgrade]) -> str:
     return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
 
 
-def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] | None) -> str:
+def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] | None, *, is_proven: bool) -> str:
     """Return the verdict with its conditions, the plan, and what else decides."""
     guided, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
     if judged is not None:
@@ -323,6 +343,7 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
             (each.concern.answer.value, each.hazard.severity.value) for each in judged if not each.in_both
         )
     features = [feature.words for feature in guided.features]
+    word = guided.verdict.value if is_proven else NOT_PROVEN
     if blocked:
         way, rest = f"{guided.verdict.value}: {blocked}", ""
     elif guided.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
@@ -330,11 +351,11 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
         way, rest = f"{guided.verdict.value}: {title}; {why}", ""
     elif guided.verdict is Verdict.SAFE:
         about = "protocol" if advice.is_of_streams_group else "metadata"
-        way = f"{guided.verdict.value}{f' for the {about}' if rest else ''}: {title}"
+        way = f"{word}{f' for the {about}' if rest and is_proven else ''}: {title}"
     else:
         subject = "application" if TopologyFeature.SECOND_THREAD in guided.features else "topology"
         condition = f"if the {subject} has no {' and no '.join(features)}"
-        way = f"{guided.verdict.value}: {_title(guided.if_met or guided.hops)}, {condition}"
+        way = f"{word}: {_title(guided.if_met or guided.hops)}, {condition}"
         if guided.if_met:
             only = f", which {' and '.join(feature.words for feature in guided.hops_features)} make unsafe"
             way += f"; else {title}{only if guided.hops_features else ''}, as below"
@@ -350,9 +371,5 @@ def rest_text(hazards: Mapping[str, int]) -> str:
     number = sum(hazards.values())
     if not number:
         return ""
-    worst = ", ".join(
-        f"{hazards[severity.value]} can {words}" for severity, words in _DECISIVE.items() if hazards[severity.value]
-    )
     decide = "decides" if number == 1 else "decide"
-    text = f"{count(number, 'thing')} of your application and brokers {decide} the rest"
-    return f"{text} ({worst})" if worst else text
+    return f"{count(number, 'thing')} of your application and brokers {decide} the rest{_worst(hazards)}"

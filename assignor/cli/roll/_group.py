@@ -306,14 +306,21 @@ def _roll_plan(
 
 def _plan_text(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
     view = DisplayOptions.of_output(verbose=False)
-    yield from group_plan_lines(planned.advice, view, planned.checked, blocked=planned.blocked, judged=planned.judged)
+    yield from group_plan_lines(
+        planned.advice,
+        view,
+        planned.checked,
+        blocked=planned.blocked,
+        judged=planned.judged,
+        is_proven=planned.is_proven,
+    )
     yield from _open_hazards(options, planned)
 
 
 def _open_hazards(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
     if planned.undecided:
         names = ", ".join(judged.hazard.name for judged in planned.undecided)
-        yield f"{options.settings_file} leaves open what would stop members for certain: {names}; plan --app decides it"
+        yield f"{options.settings_file} leaves open what can stop members or lose data: {names}; see plan --app"
 
 
 def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> LiveLook:

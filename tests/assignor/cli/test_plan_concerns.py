@@ -72,8 +72,10 @@ def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
     lines = text.splitlines()
 
     assert 3 == status
-    assert lines[0].startswith("3.9.2 to 4.3.1: safe for the metadata: one rolling bounce, no configuration; ")
-    assert lines[0].endswith("; 1 hazard concerns you, of 29 the files cannot tell")
+    assert lines[0].startswith("3.9.2 to 4.3.1: not proven: one rolling bounce, no configuration; ")
+    assert lines[0].endswith(
+        "; 1 hazard concerns you, of 30 the files cannot tell (19 can stop members, 2 can lose data)"
+    )
     assert any(line.startswith("cannot be told: ") and "--app decides " in line for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
 
@@ -166,7 +168,7 @@ def test_references_decide_the_verdict(run):
     _, text = run("2.8", "3.9", code=ORDERS)
     lines = text.splitlines()
 
-    assert lines[0].startswith("2.8.2 to 3.9.2: safe for the metadata: two rolling bounces")
+    assert lines[0].startswith("2.8.2 to 3.9.2: not proven: two rolling bounces")
     assert "foreign-key joins: no: nothing in orders.jar refers to foreign-key joins" in lines
     assert (
         "repartitioned tables: yes: your class com.Orders refers to org.apache.kafka.streams.kstream.KTable#groupBy()"
@@ -190,7 +192,7 @@ def test_what_a_file_shows_is_left_out_of_without(run):
 def test_a_runbook_has_three_sections(run):
     _, text = run("2.8", "4.3", "-o", "markdown", config="application.id=a\n", topology=TOPOLOGY)
 
-    assert "; 3 hazards concern you, of 48 the files cannot tell\n" in text
+    assert "; 3 hazards concern you, of 49 the files cannot tell (" in text
     assert "## Hazards that concern you\n\n- [ ] " in text
     assert "  - shown by: session.timeout.ms is not set in streams.properties\n" in text
     assert "## Hazards of which the files cannot tell\n\n- [ ] " in text

@@ -132,6 +132,18 @@ def test_sources_are_for_this_form():
     assert (2, True) == (done.exit_code, "--source-root needs -o sarif" in done.output)
 
 
+def test_what_is_not_proven_is_counted_alike_in_every_form(run):
+    arguments = ("3.9.0", "3.9.2", "--config", "src/application.yml", "--app", "A.class")
+    found, plain = run(*arguments, status=3), json.loads(CliRunner().invoke(plan, [*arguments, "--json"]).output)
+    (warning,) = (each for each in found["results"] if each["ruleId"] == "plan-not-proven")
+    number = f"{len(plain['undecided'])} hazard"
+
+    assert ("unknown", "unknown") == (plain["verdict"], found["properties"]["verdict"])
+    assert ": not proven: " in plain["headline"]
+    assert warning["message"]["text"].startswith(f"not proven: {number}")
+    assert any(note.startswith(f"exit status 3: the files do not rule out {number}") for note in plain["notes"])
+
+
 def test_rules_and_fingerprints_are_the_same_in_each_run(run, tmp_path):
     before = run("2.8", "4.3", "--config", "src/application.yml", "--app", "A.class")
     (tmp_path / "src" / "application.yml").write_text("# moved\n" + YAML)

@@ -44,9 +44,11 @@ def test_a_plan_names_what_broke_an_application(report, tmp_path):
             entries[f"lib/{artifact}-{report[artifact]}.jar"] = jar({KAFKA: written(KAFKA[:-6], of_streams)})
         (tmp_path / "app.jar").write_bytes(jar(entries))
         options = [*options, "--app", str(tmp_path / "app.jar")]
-    printed = CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options]).output
-    found = json.loads(printed)
+    done = CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options])
+    printed, found = done.output, json.loads(done.output)
 
+    assert {0: "safe", 1: "unsafe", 3: "unknown"}[done.exit_code] == found.get("verdict", "safe")
+    assert (done.exit_code == 0) is report.get("may_pass", False)
     if "named" in report:
         assert report["named"] in printed
     if "hazard" in report:

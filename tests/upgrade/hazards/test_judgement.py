@@ -64,6 +64,30 @@ def test_a_member_stops_if_nothing_but_the_condition_decides():
     assert {"concerns", "because", "decided_by", "name"} <= set(certain.as_json())
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "expected"),
+    [
+        ("production-handler-gets-timeouts", UNKNOWN, True),  # loses data, and the code should tell
+        ("oauth-urls-refused", UNKNOWN, True),
+        ("dead-thread-ends-member", YES, True),
+        ("transaction-timeout-10-s", YES, False),  # a step sets the key
+        ("idempotent-producers", UNKNOWN, False),  # a look at the brokers
+        ("kafka-19012", UNKNOWN, False),  # a bare question, which no file answers
+        ("native-library-of-3.0", UNKNOWN, False),
+        ("state-listener-of-2.4", YES, False),
+        ("dead-thread-ends-member", NO, False),
+    ],
+)
+def test_a_plan_is_not_proven_while_a_grave_hazard_is_open(name, answer, expected):
+    """A plan ended with 0 where data could be lost, or where nothing but chance was left."""
+    (row,) = hazards(name)
+    when = row.when if answer is UNKNOWN else Known(answer)
+    (found,) = judge_hazards([evolve(row, when=when)], [Application()])
+
+    assert (answer, expected) == (found.concern.answer, found.is_undecided)
+    assert not evolve(found, in_both=True).is_undecided
+
+
 def test_only_hazards_that_stop_members_are_certain():
     assert {"stops"} == {row.severity.value for row in HAZARDS if row.is_certain}
 

@@ -225,7 +225,7 @@ def test_artifacts_of_several_releases_are_a_question_that_the_new_build_answers
     assert expected == (row and row.hazard.applies_to.removesuffix(" beside Kafka Streams"))
     assert row is None or (UNKNOWN, expected.startswith("kafka-")) == (
         row.concern.answer,
-        row.hazard.is_certain_stop_by_files,
+        row.is_undecided,
     )
 
 

@@ -683,7 +683,7 @@ def test_a_roll_that_is_continued_keeps_session_and_lag_if_nothing_names_them(cl
 def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tmp_path):
     settings = tmp_path / "streams.properties"
     settings.write_text("num.stream.threads=1\n")
-    open_hazards = "leaves open what would stop members for certain: "
+    open_hazards = "leaves open what can stop members or lose data: "
 
     text = cluster.roll("--dry-run", f"--config={settings}").output
 
