@@ -191,7 +191,10 @@ PROOFS = (
     ),
 )
 """Each place that says no: the text that proves it, and inputs without which it is no proof."""
-OF_REQUIREMENTS = ("_requirements._judge_level", "_requirements._judge_application")
+OF_REQUIREMENTS = (
+    *("_requirements._judge_level", "_requirements._judge_application"),
+    *("consumers._judge", "consumers._judge", "consumers._userdata"),
+)
 
 
 def places_that_say_no():
