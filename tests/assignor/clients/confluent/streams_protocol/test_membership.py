@@ -1,5 +1,7 @@
 """The membership of a streams group with a coordinator that answers as the test says."""
 
+from types import SimpleNamespace
+
 import kafka
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -281,6 +283,13 @@ def test_nothing_is_committed_outside_the_group():
 
     assert coordinator.identity() is None
     assert not user.membership._commit_now(OFFSETS, 1)
+
+
+def test_a_commit_that_does_not_wait_for_the_next_heartbeat_has_its_offsets():
+    user = User(FakeCoordinator())
+    user.membership._commit_connection = SimpleNamespace(commit=lambda *given: given)
+
+    assert (OFFSETS, 1) == user.membership._commit_now(OFFSETS, 1)
 
 
 class Restored(RecordingListener):
