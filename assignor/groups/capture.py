@@ -163,7 +163,12 @@ class JsonNode:
         return value
 
     def value(self, key: str) -> Any:
-        """Return the value at a key, whatever it is; None without one."""
+        """Return the value at a key, whatever it is; None without one.
+
+        >>> node = JsonNode("", {"leader": "A"})
+        >>> node.value("leader"), node.value("generation")
+        ('A', None)
+        """
         return self.get(key, None, "", object)
 
     def each(self, key: str, read: Callable[[JsonNode], _T]) -> tuple[_T, ...]:

@@ -206,3 +206,10 @@ def test_a_listener_without_a_callback_cannot_be_made() -> None:
 
     with pytest.raises(TypeError, match=r"abstract methods? .*on_tasks_assigned.*on_tasks_lost.*on_tasks_revoked"):
         Billing()  # type: ignore[abstract]
+
+
+def test_python_m_is_the_console_script():
+    from streams_assignor import __main__
+    from streams_assignor.cli.main import main
+
+    assert __main__.main is main

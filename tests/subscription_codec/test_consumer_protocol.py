@@ -154,3 +154,12 @@ def test_bytes_without_a_version_name_the_field_and_its_place():
         decode_consumer_subscription(b"\x00")
 
     assert (0, "version") == (refused.value.offset, refused.value.field)
+
+
+def test_strict_decoding_refuses_what_is_left():
+    whole = encode_consumer_assignment(ConsumerAssignment())
+
+    assert ConsumerAssignment() == decode_consumer_assignment(whole + b"x")
+    assert ConsumerAssignment() == decode_consumer_assignment(whole, strict=True)
+    with pytest.raises(DecodeError):
+        decode_consumer_assignment(whole + b"x", strict=True)

@@ -29,7 +29,15 @@ def test_every_template_renders_with_its_parameters(code):
     releases = dict.fromkeys(["origin", "target", "behind", "ahead", "newer", "fixed", "bridge"], RELEASES["2.1.1"])
     releases["release"] = RELEASES["2.6.0"]
     lists = dict.fromkeys(["effects", "formats"], part)
-    texts = {"value": "1.1", "exception": "E", "remedy": "", "changes": "a=b", "rows": "r", "symptoms": "it stops"}
+    texts = {
+        "value": "1.1",
+        "option": "a=b",
+        "exception": "E",
+        "remedy": "",
+        "changes": "a=b",
+        "rows": "r",
+        "symptoms": "it stops",
+    }
     text = str(PlanMessage.of(code, {**releases, **lists, **texts}))
 
     assert text

@@ -28,7 +28,11 @@ class RaisedLibrary:
 
     @property
     def text(self) -> str:
-        """The remedy."""
+        """The remedy.
+
+        >>> RaisedLibrary(Library("spring-kafka", "2.8"), "4.3.1", lacks=()).text
+        'use another version of library spring-kafka 2.8, one that is made for Kafka 4.3.1'
+        """
         if self.known:
             return f"raise {self.library} to {self.known.release} or newer, which is made for Kafka {self.known.kafka}"
         return f"use another version of {self.library}, one that is made for Kafka {self.target}"

@@ -296,6 +296,10 @@ _KNOWN: Final = frozenset(
 )
 
 
+_WITHOUT_USERDATA: Final = frozenset({"range", "roundrobin", "sticky"})
+"""Assignors whose assignments have none, whichever library has them: each was run."""
+
+
 def _judge(facts: Facts, seen: SeenConsumers | None, *, is_online: bool) -> Iterator[JudgedRequirement]:
     yield JudgedRequirement(_BROKERS, concern_of(_BROKERS.violated, facts))
     known = [broker.finalized for broker in (seen.brokers if seen else {}).values() if broker.epoch is not None]
@@ -316,6 +320,8 @@ def _userdata(facts: Facts, group: MigratingGroup | None) -> Concern:
         return concern_of(_USERDATA.violated, facts)
     if group.protocol == _WITH_USERDATA:
         return Concern(Answer.UNKNOWN, decided_by=("whether a member is of librdkafka: then give --offline",))
+    if group.protocol not in _WITHOUT_USERDATA:
+        return Concern(Answer.UNKNOWN, decided_by=(f"whether the assignor {group.protocol} ever has any",))
     return Concern(Answer.NO, (f"the assignor is {group.protocol}, and no assignment has any",))
 
 

@@ -350,8 +350,8 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
         way, rest = f"{guided.verdict.value}: {title}; {why}", ""
     elif guided.verdict is Verdict.SAFE:
-        about = "protocol" if advice.is_of_streams_group else "metadata"
-        way = f"{word}{f' for the {about}' if rest and is_proven else ''}: {title}"
+        safe = f"safe for the {'protocol' if advice.is_of_streams_group else 'metadata'}"
+        way = f"{safe if rest else word}: {title}" if is_proven else f"{word}: {safe}, {title}"
     else:
         subject = "application" if TopologyFeature.SECOND_THREAD in guided.features else "topology"
         condition = f"if the {subject} has no {' and no '.join(features)}"

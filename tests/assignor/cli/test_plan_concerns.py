@@ -72,7 +72,9 @@ def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
     lines = text.splitlines()
 
     assert 3 == status
-    assert lines[0].startswith("3.9.2 to 4.3.1: not proven: one rolling bounce, no configuration; ")
+    assert lines[0].startswith(
+        "3.9.2 to 4.3.1: not proven: safe for the metadata, one rolling bounce, no configuration; "
+    )
     assert lines[0].endswith(
         "; 1 hazard concerns you, of 30 the files cannot tell (19 can stop members, 2 can lose data)"
     )
@@ -168,7 +170,7 @@ def test_references_decide_the_verdict(run):
     _, text = run("2.8", "3.9", code=ORDERS)
     lines = text.splitlines()
 
-    assert lines[0].startswith("2.8.2 to 3.9.2: not proven: two rolling bounces")
+    assert lines[0].startswith("2.8.2 to 3.9.2: not proven: safe for the metadata, two rolling bounces")
     assert "foreign-key joins: no: nothing in orders.jar refers to foreign-key joins" in lines
     assert (
         "repartitioned tables: yes: your class com.Orders refers to org.apache.kafka.streams.kstream.KTable#groupBy()"

@@ -54,7 +54,7 @@ def test_settings_that_start_prove_nothing_about_code(run):
     result = run("3.9", "4.3", text="application.id=a\n")
 
     assert 3 == result.exit_code
-    assert result.output.startswith("3.9.2 to 4.3.1: not proven: one rolling bounce")
+    assert result.output.startswith("3.9.2 to 4.3.1: not proven: safe for the metadata, one rolling bounce")
 
 
 @pytest.mark.parametrize(("text", "is_asked"), [("", True), ("broker.id=1\n", True), ("application.id=a\n", False)])

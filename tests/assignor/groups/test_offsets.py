@@ -137,6 +137,12 @@ def test_replicas_of_a_streams_group_are_beside_the_changelogs_of_its_topology()
     assert [("0_0", 40, 100, 60), ("0_1", None, None, None), ("7_0", None, None, None)] == states(found)
 
 
+def test_no_broker_knows_how_much_of_its_state_an_active_task_of_a_streams_group_had():
+    found = streams(broker_assigned("a", assigned(active="0_0 1_1 7_0")))
+
+    assert [("0_0", None, None)] == [(str(each.task), each.restored, each.end) for each in active_state_lags(found)]
+
+
 def test_end_offsets_that_the_broker_stores_come_first():
     stored = broker_assigned(
         "a", assigned(standby="0_0"), offset_sums={TaskId(0, 0): 40}, end_offset_sums={TaskId(0, 0): 41}

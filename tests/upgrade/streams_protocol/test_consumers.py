@@ -93,6 +93,23 @@ def test_the_live_group_and_its_brokers_decide():
 
 
 @pytest.mark.parametrize(
+    ("shown", "undecided"),
+    [
+        (None, {"group-version", "migration-policy", "no-userdata"}),
+        (seen(policy=None), {"migration-policy"}),
+        (seen(protocol=""), {"no-userdata"}),
+        (seen(protocol="com.example.mine"), {"no-userdata"}),
+        (SeenConsumers(brokers={}, group=seen().group, policy="upgrade"), {"group-version"}),
+    ],
+)
+def test_what_was_not_seen_is_open(shown, undecided):
+    """An assignor of one's own was none that ever has userdata, as one look showed none."""
+    found = statuses(plan_consumers(given().with_brokers((4, 4)), AT, shown))
+
+    assert undecided | {"client-release"} == {name for name, status in found.items() if status == "open"}
+
+
+@pytest.mark.parametrize(
     ("shown", "blocking"),
     [
         (seen(level=0), ("group-version",)),
