@@ -304,7 +304,7 @@ class Result:
     """Processes that wanted a processor when it began, the average of a minute."""
     failures: Sequence[str] = field(factory=tuple)
     paths: Sequence[str] = field(factory=tuple)
-    """What it depends on, folders and files."""
+    """The folders and files that it depends on."""
 
 
 def run(name: str, environment: Mapping[str, str]) -> Result:

@@ -85,6 +85,7 @@ def userdata(capture):
             yield "assignment", decode_assignment, decode_consumer_assignment(bytes.fromhex(assignment)).user_data
 
 
+@pytest.mark.unmeasured
 @each_capture
 def test_the_naive_decoder_and_json_agree_about_all_userdata(capture):
     decoded = 0

@@ -81,6 +81,7 @@ def plan_modules(tmp_path, program=f'exec "{sys.executable}" -m streams_assignor
     return done.returncode, done.stderr, runs
 
 
+@pytest.mark.slow
 def test_each_module_that_changes_kafka_has_a_plan_of_its_own(module, tmp_path):
     module("orders", ["2.8.2"], ["4.3.1"])
     module("billing app", ["2.8.2"], ["3.9.2"], build="build", classes="classes/java/main")

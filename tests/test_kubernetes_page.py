@@ -40,6 +40,7 @@ def test_there_is_a_manifest_of_both_kinds():
     assert set(KINDS) == {workload(path)["kind"] for path in WORKLOADS}
 
 
+@pytest.mark.unmeasured
 @each_manifest
 @pytest.mark.parametrize("version", [OLDEST_KUBERNETES, kubernetes_validate.latest_version()])
 def test_the_api_server_accepts_every_document(path, version):

@@ -148,6 +148,7 @@ def test_a_row_that_was_written_before_does_not_change_the_commit(monkeypatch, t
     assert expected == nightly.run("part", {}).commit
 
 
+@pytest.mark.unmeasured
 def test_a_unit_depends_on_its_tests_and_on_what_they_import():
     assert {"tests/upgrade/roll", "upgrade/roll"} <= set(nightly.depends_on("examples:tests/upgrade/roll"))
     assert "subscription_codec" in nightly.depends_on("examples:tests/subscription_codec"), "it had a stroke at the end"

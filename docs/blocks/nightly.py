@@ -1,4 +1,4 @@
-"""What came of each part of the nightly run, and when each test that a page names ran last."""
+"""The results of the parts of the nightly run, and when each test that a page names ran last."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ def _is_plain(node: ast.AST) -> bool:
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", TOOLS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_tool_can_be_loaded_and_the_files_that_it_names_are_there(path):
     if library := LIBRARIES_OF_ITS_OWN.get(str(path.relative_to(ROOT))):
@@ -99,6 +100,7 @@ TEXTS = sorted(
 )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_files_that_a_comment_a_docstring_or_a_page_names_are_there(package):
     gone = {

@@ -36,6 +36,7 @@ ABSENT = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("number", "version"), VALUES)
 def test_decode_is_the_inverse_of_encode(number, version):
     random, kind = Random(number * 8 + version), RECORD_TYPES[number]

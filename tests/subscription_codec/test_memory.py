@@ -142,6 +142,7 @@ def test_decoding_takes_little_more_than_the_record_itself(kind, version):
     assert record == decode(encoded)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("version", "bytes_a_task"), [(1, 8), (6, 8), (7, 16), (9, 16), (10, 16), (11, 16)])
 def test_a_task_takes_a_few_bytes_and_not_a_few_hundred(version, bytes_a_task):
     encoded = encode_subscription(large("subscription", version))

@@ -76,12 +76,14 @@ def test_every_message_is_there_in_every_version_with_and_without_null():
     assert {(name, 0) for name in KEYS} | values | requests == {(row["message"], row["version"]) for row in CURRENT}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("rows", by_message(ROWS))
 def test_what_a_jar_wrote_is_read_as_the_jar_reads_it(rows):
     for row in rows:
         assert as_json(decoded(row)) == row["json"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("rows", by_message(CURRENT))
 def test_what_is_written_are_the_bytes_of_the_jar(rows):
     for row in rows:

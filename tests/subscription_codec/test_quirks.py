@@ -74,6 +74,7 @@ def test_old_releases_always_write_their_own_supported_version(jar, kind):
     assert {LATEST[jar]} == {row["fields"]["latestSupported"] for row in rows}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ENCODE)
 @pytest.mark.parametrize("jar", [jar for jar in LATEST if jar not in WITH_TAIL])
 def test_the_other_bytes_of_every_release_are_plain(jar, kind):

@@ -49,6 +49,7 @@ def named(message):
     return f"{message[0].name}-{message[1]}"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("message", MESSAGES, ids=named)
 def test_decode_is_the_inverse_of_encode(message):
     random = Random(named(message))

@@ -70,6 +70,7 @@ def test_a_release_that_no_broker_shows_is_said_to_decide_the_steps():
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("known", "origin", "target", "offline"),
     [

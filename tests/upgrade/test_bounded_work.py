@@ -102,6 +102,7 @@ CASES = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", CASES)
 def test_the_work_grows_with_the_bytes(case):
     assert growth(*CASES[case]) < LINEAR
@@ -131,6 +132,7 @@ OF_PATTERNS = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", OF_PATTERNS)
 def test_a_pattern_reads_a_long_text_once(case, tmp_path):
     """No counter sees the work of patterns: each took minutes, or hours, when it began anew at each character."""

@@ -43,6 +43,7 @@ def test_the_newest_release_stands_for_a_line_and_the_promised_one_for_0_10_1_as
     assert ("2.0.1", "simulated-4") == tuple(map(str, CELLS[-1]))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("origin", "target"), CELLS, ids=lambda release: release.name)
 def test_the_advice_is_what_the_kip_documents(origin, target):
     found = advise(origin, target)
@@ -133,6 +134,7 @@ HELD_BACK_BY = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("origin", KAFKA, ids=str)
 def test_two_bounces_hold_back_all_that_is_in_the_way(origin):
     """...and members start with the value, for every pair of releases."""
@@ -152,6 +154,7 @@ def test_two_bounces_hold_back_all_that_is_in_the_way(origin):
         assert behind.rebalance_protocol() == ahead.rebalance_protocol(value), target
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("origin", KAFKA, ids=str)
 def test_one_bounce_has_nothing_in_the_way(origin):
     for target in KAFKA:
@@ -194,6 +197,7 @@ def test_a_way_with_a_bridge_is_made_of_ways_that_roll(pair):
         assert all(documented_plan(*hop) is not Plan.OFFLINE for hop in pairwise([origin, *via, target]))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("origin", [each for each in LINES if each.rebalance_protocol() == "eager"], ids=str)
 @pytest.mark.parametrize("target", ["4.0.0", "4.1.2", "4.2.0", "4.3.1"])
 def test_from_2_3_and_older_into_4_it_takes_a_bridge_and_three_bounces(origin, target):

@@ -51,6 +51,7 @@ COLUMNS = {
 each_release = pytest.mark.parametrize("release", [each for each in RELEASES.values() if each.kafka_name], ids=str)
 
 
+@pytest.mark.unmeasured
 @each_release
 def test_a_release_behaves_as_its_sources_show(release):
     for column, values in COLUMNS.items():
@@ -72,6 +73,7 @@ def test_every_column_changes_at_some_release():
     assert {each.name for each in fields(ReleaseBehaviour)} == changed
 
 
+@pytest.mark.unmeasured
 @each_release
 def test_version_1_has_a_tail_from_0_10_1_to_before_2_0(release):
     assert ((0, 10, 1) <= release.number < (2, 0)) == release.behaviour.version_1_tail

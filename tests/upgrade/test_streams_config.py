@@ -94,6 +94,7 @@ def test_a_number_with_a_default_cannot_be_null(key):
         StreamsConfig.of({key: None})
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("release", ["2.0.0", "2.0.1", "2.3.1", "2.4.0", "3.9.2", "streams-assignor", "simulated-4"])
 @pytest.mark.parametrize(("value", "version"), KIP_VALUES.items())
 def test_every_value_of_the_kip_pins_its_version(release, value, version):

@@ -23,6 +23,7 @@ def texts(origin, target, *, offline=False):
     return [str(warning) for warning in advice(origin, target, offline=offline).warnings]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("code", MessageCode, ids=lambda code: code.name)
 def test_every_template_renders_with_its_parameters(code):
     part = MessageList((PlanMessage(MessageCode.FOREIGN_KEY_JOINS), PlanMessage(MessageCode.REPARTITIONED_TABLES)))

@@ -52,6 +52,7 @@ def test_a_setting_that_is_no_number_is_shown_as_it_is(text):
     assert f"session {text}" in drawn(raw, 6000)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "output",
     [

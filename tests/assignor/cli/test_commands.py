@@ -170,6 +170,7 @@ def test_an_undocumented_plan_may_be_unsafe_and_its_example_replays(tmp_path):
     assert cell["example"] in run(report, tmp_path).output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("origin", "target"), [("2.0.1", "2.2.1"), ("2.0.x", "post-2.0")])
 def test_a_cell_goes_by_the_names_it_was_asked_for(tmp_path, origin, target):
     chosen = ["--plan", "offline", *PAIR, "--json"]

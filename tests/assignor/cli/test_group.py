@@ -329,6 +329,7 @@ def test_without_a_terminal_only_the_changes_are_printed():
     assert ["one"] == [line.split()[-1] for line in console.file.getvalue().splitlines()]
 
 
+@pytest.mark.unmeasured
 def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     """Watching continues until Ctrl-C, also while no broker answers."""
     script = "from streams_assignor.cli.main import main; main()"
@@ -342,6 +343,7 @@ def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     assert 0 == process.returncode
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("which", ["app", "--all"])
 def test_a_silent_broker_is_an_error_after_the_timeout(which):
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -1031,6 +1033,7 @@ def test_the_shell_completes_words_without_a_cluster():
     assert ["list", "describe", "watch", "wait", "what-if"] == [each.value for each in complete.get_completions([], "")]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("flags", "shown"), [((), False), (("-v",), True), (("-vv",), True)])
 def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     """In a process of its own: loggers are global. Secrets and control characters are not shown."""
@@ -1137,6 +1140,7 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
     assert "\x1b" not in shown
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "output",
     [

@@ -74,6 +74,7 @@ def found(*arguments, status=0):
     return json.loads(run("--json", *arguments, status=status).stdout)["clusters"]
 
 
+@pytest.mark.unmeasured
 def test_each_group_has_the_first_line_of_its_plan_and_work_comes_first(clusters):
     clusters["h:1"] = ((EMPTY, NEW, OLD, MIXED, HIDDEN, PLAIN), BROKERS)
     (cluster,) = found("--to", "4.3")

@@ -51,6 +51,7 @@ def test_it_says_what_a_restart_does(run):
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("operation", "is_late"), [("restart A", True), ("restart A,B", True), ("stop A", False)])
 def test_it_says_what_happens_if_an_instance_is_back_too_late(run, operation, is_late):
     """Only the way in which it is back in time was shown, as an assumption."""
@@ -112,6 +113,7 @@ def test_it_names_the_cheapest_order(run):
     assert "3. A (A.local): 1 rebalance, no move, 0 to 1 changes of the leader" == lines[4]
 
 
+@pytest.mark.unmeasured
 def test_json_has_the_order(run):
     found = json.loads(run("--what-if", "upgrade all 3.9.2", "--json").stdout)
 

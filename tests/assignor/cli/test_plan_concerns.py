@@ -91,6 +91,7 @@ def test_bugs_that_both_releases_have_are_counted(run):
     assert any(line.startswith("    source: KAFKA-20685; ") for line in verbose.splitlines())
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("pair", [("4.2.0", "4.2.1"), ("2.6.0", "2.6.2"), ("3.4.0", "3.6.1"), ("2.8.2", "4.3.1")])
 def test_every_form_of_a_plan_has_the_same_counts(run, pair):
     config = "processing.guarantee=exactly_once_v2\n"

@@ -62,6 +62,7 @@ def test_a_file_without_any_key_of_kafka_may_be_the_wrong_one(run, text, is_aske
     assert is_asked is ("sets no key of Kafka Streams or its clients" in run("3.9", "4.3", text=text).output)
 
 
+@pytest.mark.unmeasured
 def test_the_same_as_json_and_as_a_runbook(run):
     found = json.loads(run("2.8", "4.3", "--json").output)
     markdown = run("2.8", "4.3", "-o", "markdown").output
@@ -151,6 +152,7 @@ spring.kafka.streams.properties.processing.guarantee: exactly_once
 """
 
 
+@pytest.mark.unmeasured
 def test_a_profile_of_spring_boot_is_named(run):
     result = run("2.8", "4.3", text=YAML, name="application.yml")
     found = json.loads(run("2.8", "4.3", "--json", text=YAML, name="application.yml").output)
@@ -207,6 +209,7 @@ def test_topologies_that_differ_come_first(run, tmp_path):
 GROUP = "num.standby.replicas=1\nsession.timeout.ms=30000\ngroup.instance.id=${POD}\nnum.stream.threads=2\n"
 
 
+@pytest.mark.unmeasured
 def test_settings_are_the_parameters_of_the_plan(run):
     result = run("4.2", "4.3", "--members", "2", "--tasks", "2", "--json", text=GROUP)
     found = json.loads(result.output)
@@ -277,6 +280,7 @@ def test_a_folder_has_all_files_and_the_later_file_wins(tmp_path):
     assert (2, True) == (empty.exit_code, "expected files of settings in" in empty.output)
 
 
+@pytest.mark.unmeasured
 def test_a_folder_has_what_spring_boot_reads_beside_it_and_the_dockerfile(tmp_path):
     """Spring Boot reads ``./config/`` after ``./``, and then the folders in it."""
     key = "spring.kafka.streams.properties.processing.guarantee"
@@ -296,6 +300,7 @@ def test_a_folder_has_what_spring_boot_reads_beside_it_and_the_dockerfile(tmp_pa
     assert ["unknown", "yes", "yes", "unknown"] == asked
 
 
+@pytest.mark.unmeasured
 def test_a_folder_in_a_folder_leaves_keys_open_unless_it_is_given(tmp_path):
     """Overlays of manifests, for one, or a folder for each stage."""
     (tmp_path / "streams.properties").write_text("acks=all\n")
@@ -319,6 +324,7 @@ def hazard_of_folder(folder, *options):
     return next(each for each in json.loads(found.stdout)["hazards"] if each["name"] == "exactly-once-removed")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("name", "data"), [("orders.json", "[{}]"), ("chart.yml", "{{ .Values }}: ["), ("x.toml", "=")]
 )

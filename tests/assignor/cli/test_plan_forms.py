@@ -50,6 +50,7 @@ def fixture_plan_in(tmp_path, monkeypatch):
     return called
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_form_says_the_same(plan_in, name):
     forms = {form: plan_in(INPUTS[name], ["-v", "-o", form]) for form in ("json", "markdown", "sarif")}

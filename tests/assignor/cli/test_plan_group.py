@@ -183,6 +183,8 @@ def test_a_group_without_a_release_is_an_error(shown, found, text):
     assert text in run("3.9", *LIVE, status=1)
 
 
+@pytest.mark.slow
+@pytest.mark.unmeasured
 def test_the_group_has_the_parameters_that_no_option_and_no_setting_gives(tmp_path):
     settings = tmp_path / "a.properties"
     settings.write_text("num.standby.replicas=0\nbootstrap.servers=h:9\n")

@@ -83,6 +83,7 @@ def test_a_group_that_stops_may_change_its_topology(topologies):
         assert (0, True) == (done.exit_code, ": safe" in done.output.splitlines()[0])
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("ends", [("4.3", "4.4"), ("4.4", "4.4"), ("4.2.2", "4.4.0")])
 @pytest.mark.parametrize(("protocol", "status"), [("", 3), ("classic", 0), ("streams", 1), ("${PROTOCOL}", 3)])
 def test_a_new_topology_is_safe_only_if_the_group_is_shown_to_be_no_streams_group(

@@ -338,6 +338,7 @@ def test_a_topology_that_is_no_text_is_refused(tmp_path):
     assert "cannot read" in run(*STREAMS, "--topology", file).stderr
 
 
+@pytest.mark.unmeasured
 def test_what_the_files_leave_open_is_no_success(settings):
     """The upgrade before the change meets the same hazards as ``plan`` without ``--to-protocol``."""
     upgrade = ("2.8", "4.3", "--config", settings)

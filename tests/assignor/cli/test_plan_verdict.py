@@ -88,6 +88,7 @@ def test_without_resolves_the_verdict():
     assert "foreign-key joins" not in run("2.8", "3.9", "--without", "foreign-key-joins").output.partition("or, if")[0]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("topology", "target", "verdict", "kind", "status"),
     [

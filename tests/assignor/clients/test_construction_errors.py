@@ -56,6 +56,7 @@ except Exception as error:
 # -- a library that is not installed ----------------------------------------------------------------------------------
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("module", "statement", "message"),
     [

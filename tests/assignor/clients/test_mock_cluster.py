@@ -85,6 +85,7 @@ def test_two_clusters_run_in_one_process(cluster: MockCluster) -> None:
     assert len(RECORDS) == len(_consume_with_kafka_python(cluster, "orders"))
 
 
+@pytest.mark.unmeasured
 def test_a_cluster_prints_nothing() -> None:
     code = (
         "from streams_assignor.clients.mock_cluster import *\n"

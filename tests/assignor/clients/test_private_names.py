@@ -27,6 +27,7 @@ def private_attributes(source: str) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(CLIENTS).as_posix())
 def test_a_module_uses_no_private_attribute(path: Path) -> None:
     assert [] == list(private_attributes(path.read_text()))

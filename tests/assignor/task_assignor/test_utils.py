@@ -229,6 +229,7 @@ def test_all_processes_keep_their_numbers_and_kafka_finds_no_error(seed):
         assert Counter(had) == Counter(has)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("built_in", BUILT_IN.values(), ids=BUILT_IN)
 def test_the_built_in_assignors_are_sound_with_racks(built_in):
     chance = random.Random(925)

@@ -20,6 +20,7 @@ def inputs():
         yield pytest.param(path, id=path.name, marks=marks)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", list(inputs()))
 def test_earlier_findings_hold(path):
     mode, *encoded = path.read_bytes()
@@ -65,6 +66,7 @@ def test_columns_of_any_length_hold(count, name):
     check(0, encoded, thorough=True)
 
 
+@pytest.mark.unmeasured
 def test_a_text_that_java_could_read_but_not_write_is_not_written():
     """33,000 times U+0000: one byte each in lenient encodings, two in Java's; the limit is 65,535 bytes."""
     encoded = int32(1, 0, 1, 0, 1, 1) + java(bytes(33_000)) + int32(4)

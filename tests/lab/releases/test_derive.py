@@ -178,6 +178,7 @@ def checked(monkeypatch, spoil=lambda _, value: value):
     return check_codec("4.2.2", 11)
 
 
+@pytest.mark.unmeasured
 def test_a_codec_like_ours_has_no_differences(monkeypatch):
     found = checked(monkeypatch)
 
@@ -185,6 +186,7 @@ def test_a_codec_like_ours_has_no_differences(monkeypatch):
     assert found.decoded > 200
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -197,6 +199,7 @@ def test_a_codec_that_reads_or_writes_otherwise_is_found(monkeypatch, spoil):
     assert checked(monkeypatch, spoil).unlike_ours
 
 
+@pytest.mark.unmeasured
 def test_malformed_bytes_with_another_outcome_are_counted(monkeypatch):
     newly = checked(monkeypatch).newly
 

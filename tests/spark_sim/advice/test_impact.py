@@ -242,6 +242,7 @@ def test_members_are_named_like_columns():
 # -- what plan says --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "verdict", "words"),
     [

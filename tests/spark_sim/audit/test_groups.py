@@ -116,6 +116,7 @@ def test_audit_json_is_one_document(groups):
     assert "".join(texts) == json.dumps(found, indent=1)
 
 
+@pytest.mark.slow
 def test_a_deleted_group_takes_little_memory():
     """It took 500 bytes, and 1.7 KB in the main process."""
 

@@ -50,6 +50,7 @@ def test_a_real_group_and_ours_agree_in_both_ways(path):
     assert len(verdict.step_by_step.generations) == len(verdict.end_to_end.generations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [("steps",), ("snapshots",), ("steps", "snapshots")], ids=" and ".join)
 @each_file
 def test_a_real_group_agrees_without_steps_or_snapshots(path, missing):

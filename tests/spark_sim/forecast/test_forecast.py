@@ -88,6 +88,7 @@ def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, work
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "restart B"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "together"),
     [
@@ -241,6 +242,7 @@ def test_both_protocols_are_played_if_no_member_shows_one():
     assert EITHER_PROTOCOL in restart_order(observe(group, StreamsConfig()), ALL, now_ms=0).assumptions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["2.3.1", "4.4.0"])
 @each_workload
 def test_an_instance_that_is_added_gets_tasks(release, workload):

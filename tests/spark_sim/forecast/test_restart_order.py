@@ -43,6 +43,7 @@ def cost_of(group, processes, *, ephemeral):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "workload", "ephemeral"),
     [

@@ -62,6 +62,7 @@ def ordered(rows):
     return sorted(repr(sorted(row.items())) for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in TABLES]
 )
@@ -118,8 +119,12 @@ def test_options_name_a_sweep():
     assert pair.suite.units[0].packed_cell.members == 2
     assert 84 == len(TableRequest.parse({}).suite.cells)
     assert 4 == TableRequest.parse({"members": "4"}).suite.units[0].packed_cell.members
-    assert len(all_upgrades()) == len(TableRequest.parse({"matrix": "all"}).suite.cells)
     assert "brokers" == TableRequest.parse({"matrix": "brokers"}).suite.kind
+
+
+@pytest.mark.slow
+def test_all_is_every_pair_of_releases():
+    assert len(all_upgrades()) == len(TableRequest.parse({"matrix": "all"}).suite.cells)
 
 
 def test_larger_groups_are_sampled_without_deviations():

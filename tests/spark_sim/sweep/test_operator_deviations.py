@@ -92,6 +92,7 @@ def test_a_column_is_what_exploring_the_variant_finds(swept):
         )
 
 
+@pytest.mark.slow
 def test_columns_change_no_verdict_and_examples_bear_the_names_of_their_upgrade(swept):
     for result, wanted in zip(swept, (DOCUMENTED, ALIKE), strict=True):
         mistaken = result.deviations[MISTAKEN]
@@ -114,6 +115,7 @@ def test_results_and_their_counterexamples_are_read_back_from_the_tables(tmp_pat
     assert all(row["trace"][0]["step"] in row["example"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_report_counts_the_documented_plans_that_a_variant_breaks(swept):
     lines = list(variant_lines(swept))
     about = {line.partition(":")[0]: line for line in lines if line.startswith("if ")}
@@ -125,6 +127,7 @@ def test_a_report_counts_the_documented_plans_that_a_variant_breaks(swept):
     assert [] == list(variant_lines([UpgradeResult(DOCUMENTED)]))
 
 
+@pytest.mark.slow
 def test_a_page_has_every_variant_of_a_plan_by_its_words(swept):
     (verdict,) = (each for each in page_data(swept)["verdicts"] if each["deviations"])
 

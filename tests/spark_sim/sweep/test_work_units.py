@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from attrs import evolve
 
 from streams_assignor.spark_sim.model.scenario import Scenario
@@ -54,6 +55,7 @@ def test_what_is_refused_is_a_job_of_its_own():
     assert 2 == len(representatives(refused))
 
 
+@pytest.mark.slow
 def test_the_matrix_of_all_releases_is_some_thousand_jobs():
     upgrades = all_upgrades()
 

@@ -194,6 +194,7 @@ def calls_of_one_name(count):
     return classes
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("make", "size"), [(calls_in_one_class, 100), (calls_of_one_name, 200)])
 def test_the_work_for_settings_in_code_grows_with_its_calls(make, size, monkeypatch):
     def spend(_, steps=1):

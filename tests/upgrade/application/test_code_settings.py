@@ -78,6 +78,7 @@ def values(code):
     }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("jar", JAVA)
 @pytest.mark.parametrize(
     ("name", "expected"),
@@ -157,6 +158,7 @@ def test_settings_of_kotlin_and_scala_are_followed_to_kafka_streams(jar, name, e
     assert () == code.not_followed
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("jar", "name"), NEWER)
 def test_settings_are_followed_as_kotlin_2_and_scala_3_compile_them(jar, name):
     expected = UNKNOWN_VALUE if name == "Options" else "exactly_once"  # what Option#foreach passes is not followed
@@ -164,6 +166,7 @@ def test_settings_are_followed_as_kotlin_2_and_scala_3_compile_them(jar, name):
     assert expected in values(found(jar, name))["processing.guarantee"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("jar", "name", "place"),
     [

@@ -19,6 +19,7 @@ def everything(release):
     return code_of(release, "2.13" if "2.13" in scala_versions(release) else "", with_tests=True)
 
 
+@pytest.mark.unmeasured
 def test_every_deprecated_member_that_a_release_removed_has_a_row():
     without, used = [], set()
     for before, after in pairwise(RELEASES_WITH_REMOVALS):

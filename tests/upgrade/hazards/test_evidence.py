@@ -215,6 +215,7 @@ def _places(node, where):
         yield from _places(child, inside)
 
 
+@pytest.mark.unmeasured
 def test_each_place_that_says_no_has_its_proofs_in_the_table():
     of_parts = {"_conditions._no", "_conditions._combined"}  # what others prove
     places = [place for place in places_that_say_no() if place not in of_parts]
@@ -258,6 +259,7 @@ def may_be(condition, answer):
     return True
 
 
+@pytest.mark.unmeasured
 @for_each(CONDITIONS)
 def test_each_hazard_that_can_be_denied_is_denied_by_proofs_of_the_table(row):
     """A new hazard needs an application that it does not concern, and a text that says why."""

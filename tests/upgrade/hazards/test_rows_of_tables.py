@@ -201,6 +201,7 @@ def names(releases):
     return [each.name for each in releases]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_row_leads_to_the_releases_of_the_tables(name):
     assert names(each for each in KAFKA if TARGETS[name](each)) == names(
@@ -208,6 +209,7 @@ def test_a_row_leads_to_the_releases_of_the_tables(name):
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_row_comes_from_the_releases_of_the_tables(name):
     fact = ORIGINS.get(name, no(TARGETS[name]))

@@ -125,6 +125,7 @@ def test_leaks_concern_the_release_that_has_them():
     assert "leak-of-4.3.0" in names("4.2", "4.3.0")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("name", "met", "not_met"),
     [

@@ -137,6 +137,7 @@ def chain(number, offset=0):
     )
 
 
+@pytest.mark.unmeasured
 def test_thousands_of_subtopologies_are_compared():
     """2,000 took a minute: each was compared with each, and each pair with all that were paired."""
     found = compare_topologies(parse_subtopologies(chain(1_000)), parse_subtopologies(chain(1_000, 1_000)))

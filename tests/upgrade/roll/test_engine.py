@@ -418,6 +418,7 @@ def test_an_instance_without_members_is_forgotten_with_the_step():
 # -- crashes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.unmeasured
 def test_a_crash_after_each_record_changes_nothing():
     whole = Operator()
     whole.go()

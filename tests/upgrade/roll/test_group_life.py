@@ -136,6 +136,7 @@ def test_an_instance_that_was_replaced_while_nobody_looked_is_a_deviation_until_
     assert RollFinished("finished") == roll.go()
 
 
+@pytest.mark.unmeasured
 def test_an_instance_that_was_said_to_be_gone_and_started_again_is_no_deviation():
     roll = Clock()
     roll.commits = "abc"
@@ -193,6 +194,7 @@ def test_joins_are_counted_in_a_roll_that_was_killed_in_between(name):
     assert (DeviationKind.CRASH_LOOP, (name,)) == ((found := roll.found()).kind, found.instances)
 
 
+@pytest.mark.unmeasured
 def test_what_joined_before_an_answer_is_not_counted():
     roll = Clock(names="abcd")
     roll.commits = "abcd"
@@ -203,6 +205,7 @@ def test_what_joined_before_an_answer_is_not_counted():
     assert RollFinished("finished") == roll.go()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("witness", [None, "hidden", "away", "moved"])
 @pytest.mark.parametrize(("second", "number"), [(30, 2), (55, 3)])
 def test_a_step_in_which_all_members_were_replaced_says_so_if_a_broker_was_away(witness, second, number):
@@ -249,6 +252,7 @@ def test_at_the_end_all_instances_are_looked_at_for_a_session():
     assert "every instance lived on for 45 s" == verified.gates["alive"]
 
 
+@pytest.mark.unmeasured
 def test_an_instance_that_fails_at_the_end_is_not_verified():
     roll = Clock()
     roll.commits = "abc"
@@ -337,6 +341,7 @@ def test_on_the_way_back_all_others_have_to_be_there():
     assert ["restart a 3.9.2", "restart b 3.9.2"] == roll.commands[2:]
 
 
+@pytest.mark.unmeasured
 def test_on_the_way_back_an_instance_that_is_gone_comes_first():
     roll = back()
     roll.dies("b")
@@ -345,6 +350,7 @@ def test_on_the_way_back_an_instance_that_is_gone_comes_first():
     assert ["restart b 3.9.2", "restart a 3.9.2"] == roll.commands[2:]
 
 
+@pytest.mark.unmeasured
 def test_on_the_way_back_two_that_are_gone_do_not_wait_for_each_other():
     roll = back()
     roll.dies("a")
@@ -355,6 +361,7 @@ def test_on_the_way_back_two_that_are_gone_do_not_wait_for_each_other():
     assert [("a", ("b",)), ("b", ())] == [(*each.instances, each.absent) for each in began]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("step", "name", "is_asked"), [(3, "b", False), (3, "c", False), (4, "a", True)])
 def test_on_the_way_back_an_instance_was_replaced_if_it_was_brought_back(step, name, is_asked):
     """Of one that no step had touched it said that this roll had restarted it, and that the new release fails."""
@@ -369,6 +376,7 @@ def test_on_the_way_back_an_instance_was_replaced_if_it_was_brought_back(step, n
         assert RollFinished("rolled back") == roll.go()
 
 
+@pytest.mark.unmeasured
 def test_on_the_way_back_one_that_was_brought_back_has_to_stay():
     roll = back()
     while not any(isinstance(each, BackPlanned) for each in roll.records) or not roll.state.done.issuperset("ac"):

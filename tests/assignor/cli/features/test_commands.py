@@ -377,6 +377,7 @@ def test_every_help_has_examples(command):
     assert "streams-assignor features " in result.out.partition("Example")[2]
 
 
+@pytest.mark.unmeasured
 def test_the_script_has_the_command():
     script = [sys.executable, "-c", "from streams_assignor.cli.main import main; main()", "features", "version-mapping"]
     done = subprocess.run([*script, "--release-version", "9.9"], capture_output=True, text=True, timeout=60)

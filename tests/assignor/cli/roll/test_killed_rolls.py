@@ -20,6 +20,7 @@ from streams_assignor.upgrade.roll.journal import JournalError, JournalLine, Pla
 from streams_assignor.upgrade.roll.plan import RollLimits
 from streams_assignor.upgrade.roll.state import ABOUT_OUTCOME, begin, replay
 from tests.assignor.cli.roll.simulated import SimulatedCluster
+from tests.matrix import with_matrix
 from tests.upgrade.roll.fake_group import plan
 
 
@@ -140,7 +141,7 @@ def test_it_may_be_killed_again_and_again(tmp_path, monkeypatch):
     assert ("finished", ALL) == (outcome, roll.cluster.lines)
 
 
-@pytest.mark.parametrize("lost", [1, 20, 200])
+@pytest.mark.parametrize("lost", with_matrix([1, 20, 200], [20], "less and more of the record"))
 def test_whatever_is_lost_of_the_last_record_no_command_is_run_again_unasked(tmp_path, monkeypatch, lost):
     """A disk may have less than was written. Of one byte, the end of the line, nothing is missing."""
     asked = 0

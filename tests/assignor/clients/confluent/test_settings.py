@@ -136,6 +136,7 @@ def test_auto_commit_is_off_unless_configured() -> None:
     assert settings().auto_commit_interval_seconds is None
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("config", "words"),
     [

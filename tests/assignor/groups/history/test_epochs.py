@@ -289,6 +289,7 @@ def overlap(one, other):
     return one["from_time"] < ends[1] and other["from_time"] < ends[0]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seed", range(10))
 def test_a_task_is_either_owned_or_not_whatever_the_records_are(seed):
     random = Random(seed)

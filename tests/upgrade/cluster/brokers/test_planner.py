@@ -308,6 +308,7 @@ def test_a_level_below_3_3_iv3_is_raised_before_the_roll_to_4_0():
     assert ["4.3", "4.3"] == [step.release for step in advice("3.9", "4.3", "kraft", "3.3").steps]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("table", ["metadata_versions_3.9.2", "metadata_versions_4.3.1"])
 def test_the_way_back_matches_kafkas_table(table):
     """``safe_downgrade_targets`` was computed by Kafka's own ``checkIfMetadataChanged``."""

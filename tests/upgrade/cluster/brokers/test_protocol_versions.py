@@ -27,6 +27,7 @@ def test_every_version_of_kafkas_table_is_there_once_and_in_its_order():
     assert sorted(VERSIONS) == list(VERSIONS)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 def test_a_version_is_read_by_its_name_and_written_so_that_it_is_read_again(version):
     assert version == version_named(version.name) == version_named(version.config_value)

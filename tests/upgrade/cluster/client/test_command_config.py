@@ -262,6 +262,7 @@ def test_a_large_file_is_read(text):
     assert len(list(parse_properties(text))) <= 1
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "options", ["a" * 500_000, "a = " * 200_000, 'a="' * 200_000, "a" + " " * 500_000, 'a="\\' * 200_000]
 )
