@@ -147,7 +147,6 @@ def test_every_command_is_tried():
     assert {arguments[0] for arguments, _ in COMMAND_LINES} == set(COMMANDS)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("place", range(len(COMMAND_LINES)), ids=lambda place: " ".join(COMMAND_LINES[place][0])[:60])
 def test_a_command_without_its_library_says_one_sentence_with_one_command(without_libraries, place):
     """`member` ended in a traceback; of several missing libraries the first was named."""

@@ -38,10 +38,10 @@ class MissingExtraError(StreamsAssignorError, ModuleNotFoundError):
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a top-level module can be imported.
+    """Return whether a module can be imported.
 
-    >>> is_installed("attrs"), is_installed("no_such_module")
-    (True, False)
+    >>> is_installed("attrs"), is_installed("no_such_module"), is_installed("no_such_module.of_it")
+    (True, False, False)
     """
     try:
         return find_spec(module) is not None

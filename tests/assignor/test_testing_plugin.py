@@ -53,7 +53,6 @@ def run(folder: Path, program: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.unmeasured
 def test_the_tests_of_its_page_pass(tmp_path: Path) -> None:
     tests = [each for each in programs() if "mock_cluster" in each]
     output = run(tmp_path, "\n".join(tests))
@@ -73,7 +72,6 @@ def test_the_test_of_a_spark_job_on_its_page_passes() -> None:
         known["test_it_adds_up_the_orders_of_each_customer"](spark)
 
 
-@pytest.mark.unmeasured
 def test_a_mistake_is_a_sentence_of_the_test_that_made_it(tmp_path: Path) -> None:
     output = run(tmp_path, MISTAKES)
 
@@ -89,7 +87,6 @@ def test_a_mistake_is_a_sentence_of_the_test_that_made_it(tmp_path: Path) -> Non
     assert "Error\n" not in output
 
 
-@pytest.mark.unmeasured
 def test_a_missing_library_is_a_sentence_with_its_command(tmp_path: Path) -> None:
     output = run(tmp_path, WITHOUT_LIBRARY)
 
@@ -99,7 +96,6 @@ def test_a_missing_library_is_a_sentence_with_its_command(tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.unmeasured
 def test_it_loads_nothing_but_itself_until_it_is_used(tmp_path: Path) -> None:
     output = run(tmp_path, UNUSED)
 
