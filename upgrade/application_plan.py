@@ -266,7 +266,7 @@ def plan_for(
         *parameters.notes(start.release, end.release, needed),
     )
     advice = with_remedies(evolve(advice, notes=notes), judged or (), facts, refused)
-    if TOPOLOGY_IS_KEPT in reasons:
+    if TOPOLOGY_IS_KEPT in reasons and advice.is_of_streams_group:  # TO has the protocol
         advice = with_new_topology(advice)
     if reasons:
         unsafe = evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())

@@ -116,6 +116,8 @@ def test_a_streams_group_accepts_no_other_topology_also_when_it_is_stopped(shown
     assert not any("while one of them leads" in line for line in found.application.change.lines())
     assert WAY_OF_A_TOPOLOGY == [str(step.do) for step in found.advice.steps]
     assert plan_for(evolve(known, change=None), "4.2.2", "4.4.0", offline=offline).is_safe
+    back = plan_for(known, "4.2.2", "4.0.2", offline=offline)  # without the protocol there is no such way
+    assert not any("group.protocol=streams" in str(step.do) for step in back.advice.steps)
 
 
 @pytest.mark.parametrize(
