@@ -2,8 +2,17 @@
 
 import pytest
 
+from streams_assignor.spark_sim.model.member import clear_memo
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from tests.browser import open_browser
+
+
+@pytest.fixture(autouse=True)
+def mutants_leave_nothing(request):
+    """Forget what members of a changed code answered: they are asked by value, so later tests would be told it too."""
+    yield
+    if "monkeypatch" in request.fixturenames:
+        clear_memo()
 
 
 @pytest.fixture(scope="module")
