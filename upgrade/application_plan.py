@@ -42,7 +42,7 @@ from streams_assignor.upgrade.hazards import (
     with_fixed_releases,
 )
 from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
-from streams_assignor.upgrade.planner import Advice, in_streams_group, with_new_topology
+from streams_assignor.upgrade.planner import Advice, in_streams_group, with_new_topology, with_other_protocol
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 from streams_assignor.upgrade.remedy_steps import through_bridge, with_remedies
@@ -89,13 +89,17 @@ class PlannedApplication:
         """The settings that its classes make."""
         return self.code.facts.settings if self.code else None
 
+    @property
+    def has_files(self) -> bool:
+        """Whether there are settings or code of the application: without them a plan is for any."""
+        return self.settings is not None or self.code is not None
+
     def undecided(self, judged: Iterable[JudgedHazard] | None) -> tuple[JudgedHazard, ...]:
         """Return the hazards by which a plan is not proven (``JudgedHazard.is_undecided``).
 
         None without files of the application: the plan is then for any.
         """
-        has_files = self.settings is not None or self.code is not None
-        return tuple(each for each in (judged or () if has_files else ()) if each.is_undecided)
+        return tuple(each for each in (judged or () if self.has_files else ()) if each.is_undecided)
 
     def facts(self) -> tuple[Application, ...]:
         """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
@@ -252,8 +256,10 @@ def plan_for(
         changes_protocol=changes_protocol,
     )
     reasons = tuple(filter(None, against))
-    has_files = application.settings is not None or application.code is not None
-    compared = (*start.tables, *end.tables) if has_files else ()
+    if not changes_protocol and _is_of_two_protocols(application, parameters, start.release, end.release):
+        around = advise_between(start, end, offline=True, facts=features.facts)
+        advice = with_other_protocol(evolve(around, hazards=advice.hazards))
+    compared = (*start.tables, *end.tables) if application.has_files else ()
     needed = advice.upgrade_from
     notes = (
         *reasons[1:],
@@ -276,6 +282,14 @@ def plan_for(
         configuration=application.settings is not None, code=application.code is not None
     )
     return ApplicationPlan(application, advice, reasons, settings, parameters, judged, features, checked)
+
+
+def _is_of_two_protocols(
+    application: PlannedApplication, parameters: PlanParameters, origin: Release, target: Release
+) -> bool:
+    """Whether members before and after cannot be in one group, so that only steps through an empty one lead on."""
+    group = application.group
+    return bool(parameters.blocked(origin, target, group) or parameters.contradicted(group))
 
 
 def blocked_by(change: TopologyChange) -> str:
@@ -406,7 +420,7 @@ def _reasons(
         yield "" if _is_between(application, origin, advice) else application.group.blocked(origin)
     if is_rolled:
         yield parameters.blocked(origin.release, target, application.group)
-        yield parameters.contradicted(application.group) if application.group and not changes_protocol else ""
+        yield parameters.contradicted(application.group) if not changes_protocol else ""
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)
     is_said = (settings and settings.stopping) or (application.code and application.code.blocked)
     if stopping and not is_said:  # what the configuration and the code show is the reason then

@@ -161,6 +161,20 @@ def in_streams_group(advice: Advice) -> Advice:
     return evolve(advice, steps=steps, hazards=hazards_in_streams_group(advice.hazards), is_of_streams_group=True)
 
 
+def with_other_protocol(advice: Advice) -> Advice:
+    """Return the offline advice for a group whose protocol is not in both releases: no bounce leads back either."""
+    *steps, last = advice.steps
+    stopped = Upgrade(advice.guidance.hops[0].origin, advice.guidance.hops[-1].target, Plan.OFFLINE)
+    return evolve(advice, steps=(*steps, evolve(last, way_back=_no_bounce_back(stopped))))
+
+
+def _no_bounce_back(stopped: Upgrade, option: str = "") -> WayBack:
+    of_release = way_back(stopped, StepKind.DONE)
+    how = "no bounce leads back: stop every member, wait until the group is empty, and start every member as "
+    words = [f"{how}{stopped.origin}{option}", *of_release.how.split("; ")[1:]]
+    return WayBack(WayBackVerdict.OFFLINE, "; ".join(words), of_release.source)
+
+
 def with_new_topology(advice: Advice) -> Advice:
     """Return the advice for a streams group of another topology: its remedies, then the way through a classic group.
 
@@ -174,12 +188,7 @@ def with_new_topology(advice: Advice) -> Advice:
         return PlanStep(what, PlanMessage(why), PlanMessage(if_skipped), back, "KIP-1071, upgrade guide of 4.2")
 
     def back(protocol: str) -> WayBack:
-        of_release = way_back(stopped, StepKind.DONE)
-        how = (
-            "no bounce leads back: stop every member, wait until the group is empty, and start every member as "
-            f"{origin} with group.protocol={protocol} and the old topology"
-        )
-        return WayBack(WayBackVerdict.OFFLINE, "; ".join([how, *of_release.how.split("; ")[1:]]), of_release.source)
+        return _no_bounce_back(stopped, f" with group.protocol={protocol} and the old topology")
 
     code = MessageCode
     new = "group.protocol={} and the new topology".format

@@ -125,3 +125,26 @@ def test_no_roll_leads_a_streams_group_to_a_release_without_the_protocol():
     assert ["group.protocol=streams, which 4.0.2 does not have"] * 2 == [
         each.blocked.partition(":")[0] for each in planned
     ]
+
+
+@pytest.mark.parametrize("offline", [False, True])
+@pytest.mark.parametrize(
+    "known", [settings("group.protocol=streams"), PlannedApplication(group=live("streams", "4.2.2"))]
+)
+def test_steps_to_a_release_without_the_protocol_lead_through_an_empty_group(known, offline):
+    """They were "bounce every member", below "unsafe"; and a bounce to 4.2.2 was the way back of an offline plan."""
+    plan = plan_for(known, "4.2.2", "4.0.2", offline=offline)
+    stop, start = plan.advice.steps
+
+    assert offline or "see plan --to-protocol classic" in plan.blocked
+    assert ["stop every member of 4.2.2, and wait until the group is empty", "start every member as 4.0.2"] == [
+        str(step.do) for step in (stop, start)
+    ]
+    assert start.way_back.how.startswith("no bounce leads back: stop every member, wait until the group is empty")
+
+
+def test_a_group_of_another_protocol_than_its_settings_is_not_bounced():
+    plan = plan_for(evolve(settings("group.protocol=streams"), group=live("classic", "4.2.2")), "4.2.2", "4.4.0")
+
+    assert "see plan --to-protocol streams" in plan.blocked
+    assert str(plan.advice.steps[0].do).startswith("stop every member")

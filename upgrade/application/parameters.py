@@ -79,10 +79,10 @@ class PlanParameters:
             f"group, see plan --to-protocol {way}"
         )
 
-    def contradicted(self, group: LiveGroup) -> str:
+    def contradicted(self, group: LiveGroup | None) -> str:
         """Say why members with these settings cannot join a live group; empty if they can, as far as this decides."""
         wanted = _STREAMS if self.has_streams_protocol else _CLASSIC if self.has_classic_protocol else ""
-        if not (wanted and group.members) or group.type not in {_STREAMS, _CLASSIC} or group.type == wanted:
+        if not (wanted and group and group.members) or group.type not in {_STREAMS, _CLASSIC} or group.type == wanted:
             return ""
         return (
             f"group {group.name} is a {group.type} group, and the settings have {_GROUP_PROTOCOL}={wanted}: members of "
