@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
+from streams_assignor.upgrade.application.setting_files import is_placeholder
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 from streams_assignor.upgrade.group_configurations import CONSUMER_SETTINGS, MIGRATION_POLICY
 from streams_assignor.upgrade.hazards import (
@@ -18,6 +19,7 @@ from streams_assignor.upgrade.hazards import (
     Ask,
     Brokers,
     Concern,
+    Setting,
     WayBack,
     WayBackVerdict,
 )
@@ -112,6 +114,11 @@ _USERDATA: Final = Requirement(
 )
 
 _START: Final = "{how} with group.protocol=consumer{assignor}, without {removed}"
+_REMOTE_RANGE: Final = {
+    Answer.YES: " and group.remote.assignor=range",
+    Answer.NO: "",
+    Answer.UNKNOWN: " and, if members assign by range now, group.remote.assignor=range",
+}
 _ONLINE: Final = "restart the members one by one"
 _ONLINE_WHY: Final = "the first new member makes the group one of the consumer protocol, in which classic members go on"
 _ONLINE_SKIPPED: Final = "members stay classic; a member with one of these settings does not start"
@@ -124,10 +131,15 @@ _STOP_WHY: Final = "an empty group takes the protocol of the first member that j
 _STOP_SKIPPED: Final = "while a classic member is left, every new member can fail: GROUP_ID_NOT_FOUND"
 _BACK: Final = "restart the members one by one with group.protocol=classic and the settings of before"
 _BACK_MORE: Final = "; the group is a classic one again when the last new member has left"
+_BACK_IF: Final = f", if {MIGRATION_POLICY} is bidirectional or downgrade"
 _BACK_OFFLINE: Final = "stop every member, wait until the group is empty, and start all as before"
 _RANGE_NOTE: Final = (
     "{given} by range: without group.remote.assignor=range the brokers take uniform, and one member no longer "
     "gets the same partition of each topic"
+)
+_UNTOLD_NOTE: Final = (
+    f"{{where}} does not tell the value of {_STRATEGY}: if it is range, give group.remote.assignor=range, too, and if "
+    f"it is librdkafka's {_WITH_USERDATA}, give --offline"
 )
 _OWN_NOTE: Final = (
     "{where} names the assignor {given}, which no broker has: members get uniform, unless one like it is installed on "
@@ -147,8 +159,8 @@ class SeenConsumers:
     brokers: Mapping[int, FeatureMetadata]
     group: MigratingGroup | None
     """None if it does not exist."""
-    policy: str | None
-    """The migration policy of a broker; None if it is not known."""
+    policies: Mapping[int, str] = field(factory=dict, hash=False)
+    """The migration policy of each broker; empty of one that did not tell it."""
 
 
 @frozen(kw_only=True)
@@ -167,13 +179,18 @@ class ConsumerMigration:
     is_there: bool = False
     """Whether every member has the protocol already."""
 
+    is_looked_at: bool = False
+    """Whether settings or a live group are given, which leave open what is open."""
+
     @property
     def verdict(self) -> Verdict:
-        """``UNSAFE`` if something blocks, ``SAFE_IF`` if something is open."""
+        """``UNSAFE`` if something blocks; if something is open ``UNKNOWN``, or ``SAFE_IF`` if the plan is for any."""
         statuses = {judgement.status for judgement in self.judgements}
         if RequirementStatus.BLOCKED in statuses or any(check.level is Level.BLOCKED for check in self.checks):
             return Verdict.UNSAFE
-        return Verdict.SAFE_IF if RequirementStatus.OPEN in statuses else Verdict.SAFE
+        if RequirementStatus.OPEN not in statuses:
+            return Verdict.SAFE
+        return Verdict.UNKNOWN if self.is_looked_at else Verdict.SAFE_IF
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -192,8 +209,9 @@ class ConsumerMigration:
         elif self.offline:
             way = f"offline: stop everything, then start everything ({self.offline})"
         names = ", ".join(self.conditions)
-        reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
-        return f"classic to consumer protocol: {self.verdict.value}: {way}{reason.get(self.verdict, '')}"
+        blocked = self.verdict is Verdict.UNSAFE
+        reason = names and (f"; blocked by {names}" if blocked else f", if these hold: {names}")
+        return f"classic to consumer protocol: {self.verdict.words}: {way}{reason}"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, with the keys of other plans; ``preflight`` only if there is a live group to check."""
@@ -239,12 +257,13 @@ def plan_consumers(
         )
     return ConsumerMigration(
         judgements=tuple(_judge(facts, seen, is_online=not why)),
-        steps=tuple(_Steps(at, settings, removed, _has_range(facts, group), bool(why), _policy(seen)).steps()),
+        steps=tuple(_Steps(at, settings, removed, _has_range(facts, group), bool(why), seen).steps()),
         settings=settings,
         removed=removed,
         warnings=tuple(_notes(facts, group, settings)),
         checks=checks,
         offline=why,
+        is_looked_at=seen is not None or facts.settings is not None,
     )
 
 
@@ -254,39 +273,60 @@ def _why_offline(facts: Facts, seen: SeenConsumers | None) -> str:
         return "it has no members"
     if seen and seen.group and seen.group.userdata:
         return "assignments have userdata, KAFKA-18134"
-    if _policy(seen) not in {"", *_FORWARDS}:
-        return f"{MIGRATION_POLICY}={_policy(seen)}"
-    given = [text for text in _strategies(facts) if _WITH_USERDATA in text]
+    if forbidden := _policies(seen, allowed=_FORWARDS):
+        return f"{MIGRATION_POLICY} is {forbidden}"
+    given = [
+        name for setting in stated(_STRATEGY, facts.settings) for name in _names(setting) if name == _WITH_USERDATA
+    ]
     return f"librdkafka's {given[0]} puts userdata into assignments, KAFKA-18134" if given else ""
 
 
-def _policy(seen: SeenConsumers | None) -> str:
-    return (seen.policy or "").lower() if seen else ""
+def _policies(seen: SeenConsumers | None, *, allowed: frozenset[str] = frozenset()) -> str:
+    """Write the known policies that are not allowed, each with its brokers if not all brokers have it."""
+    brokers: dict[str, list[str]] = {}
+    for number, policy in sorted(seen.policies.items() if seen else ()):
+        brokers.setdefault(policy.lower(), []).append(str(number))
+    known = {policy: numbers for policy, numbers in brokers.items() if policy and policy not in allowed}
+    if len(brokers) == 1:
+        return "".join(known)
+    return "; ".join(f"{policy} on broker {', '.join(numbers)}" for policy, numbers in known.items())
 
 
-def _strategies(facts: Facts) -> list[str]:
-    """Return the assignors of the settings, the first one first."""
-    given = stated(_STRATEGY, facts.settings)
-    return [name.strip() for setting in given for name in setting.value.split(",") if name.strip()]
+def _names(setting: Setting) -> list[str]:
+    """Return the assignors that a setting names, the first one first; a placeholder is none."""
+    names = (name.strip() for name in setting.value.split(","))
+    return [name for name in names if name and not is_placeholder(name)]
 
 
-def _has_range(facts: Facts, group: MigratingGroup | None) -> bool:
+def _is_told(setting: Setting) -> bool:
+    """Whether a setting tells the assignor: it has no placeholder, whose default is not what members have for sure."""
+    return setting.reaches_kafka and not setting.is_default and not is_placeholder(setting.value)
+
+
+def _has_range(facts: Facts, group: MigratingGroup | None) -> Answer:
     """Whether the group assigns by range, or its settings say so; the default of Java and librdkafka does."""
-    used = group.protocol if group and group.protocol else ""
-    return (used or (_strategies(facts) or ["range"])[0]) in _RANGE
+    if group and group.protocol:
+        return Answer.YES if group.protocol in _RANGE else Answer.NO
+    given = stated(_STRATEGY, facts.settings)
+    if not all(map(_is_told, given)):
+        return Answer.UNKNOWN
+    firsts = {(_names(setting) or ["range"])[0] in _RANGE for setting in given} or {True}
+    return Answer.UNKNOWN if len(firsts) > 1 else Answer.YES if firsts == {True} else Answer.NO
 
 
 def _notes(facts: Facts, group: MigratingGroup | None, settings: tuple[CarriedSetting, ...]) -> Iterator[str]:
     if facts.settings is None:
         yield "give the settings of a member with --config, and the steps name those that have to go"
     yield from limits_of(settings)
-    if _has_range(facts, group):
-        yield _RANGE_NOTE.format(
-            given="the members assign" if _strategies(facts) or group else "by default Java and librdkafka assign"
-        )
-    for setting in stated(_STRATEGY, facts.settings):
-        for name in map(str.strip, setting.value.split(",")):
-            if name and name.rpartition(".")[2] not in _KNOWN:
+    given = stated(_STRATEGY, facts.settings)
+    if _has_range(facts, group) is Answer.YES:
+        is_shown = given or (group and group.protocol)
+        yield _RANGE_NOTE.format(given="the members assign" if is_shown else "by default Java and librdkafka assign")
+    for setting in given:
+        if not _is_told(setting):
+            yield _UNTOLD_NOTE.format(where=setting.where)
+        for name in _names(setting):
+            if name.rpartition(".")[2] not in _KNOWN:
                 yield _OWN_NOTE.format(where=setting.where, given=name)
 
 
@@ -309,9 +349,16 @@ def _judge(facts: Facts, seen: SeenConsumers | None, *, is_online: bool) -> Iter
     yield JudgedRequirement(_CLIENTS, concern_of(_CLIENTS.violated, facts))
     if not is_online:
         return
-    policy = Concern(Answer.NO, (f"it is {_policy(seen)}",)) if _policy(seen) else None
-    yield JudgedRequirement(_POLICY, policy or concern_of(_POLICY.violated, facts))
+    yield JudgedRequirement(_POLICY, _policy(facts, seen))
     yield JudgedRequirement(_USERDATA, _userdata(facts, seen.group if seen else None))
+
+
+def _policy(facts: Facts, seen: SeenConsumers | None) -> Concern:
+    """Return whether a broker forbids the change, which no known policy does if it is online."""
+    evidence = (f"it is {known}",) if (known := _policies(seen)) else ()
+    if silent := [str(number) for number, policy in sorted(seen.policies.items() if seen else ()) if not policy]:
+        return Concern(Answer.UNKNOWN, evidence, (f"broker {', '.join(silent)}, which did not tell it",))
+    return Concern(Answer.NO, evidence) if evidence else concern_of(_POLICY.violated, facts)
 
 
 def _userdata(facts: Facts, group: MigratingGroup | None) -> Concern:
@@ -332,9 +379,9 @@ class _Steps:
     at: Target
     settings: tuple[CarriedSetting, ...]
     removed: tuple[LostSetting, ...]
-    has_range: bool
+    has_range: Answer
     is_offline: bool
-    policy: str
+    seen: SeenConsumers | None
 
     def steps(self) -> Iterator[MigrationStep]:
         """Yield the steps in order."""
@@ -342,7 +389,7 @@ class _Steps:
             yield configure_step(self.at, self.settings, _CONFIGURE_WHY, _SOURCE)
         removed = ", ".join(f"{setting.name} ({setting.where})" for setting in self.removed)
         words = {
-            "assignor": " and group.remote.assignor=range" if self.has_range else "",
+            "assignor": _REMOTE_RANGE[self.has_range],
             "removed": removed or ", ".join(REMOVED_SETTINGS),
         }
         if self.is_offline:
@@ -358,9 +405,11 @@ class _Steps:
 
     def _way_back(self) -> WayBack:
         """Return the way back: online, unless the policy of the brokers forbids it."""
-        if self.policy in {"", *_BACKWARDS}:
-            return WayBack(WayBackVerdict.OPEN, f"{_BACK}{_BACK_MORE}", _SOURCE, _BACK)
-        return WayBack(WayBackVerdict.OFFLINE, f"{_BACK_OFFLINE} ({MIGRATION_POLICY}={self.policy})", _SOURCE)
+        if forbidden := _policies(self.seen, allowed=_BACKWARDS):
+            return WayBack(WayBackVerdict.OFFLINE, f"{_BACK_OFFLINE} ({MIGRATION_POLICY} is {forbidden})", _SOURCE)
+        is_known = self.seen and self.seen.policies and all(self.seen.policies.values())
+        unless = "" if is_known else _BACK_IF
+        return WayBack(WayBackVerdict.OPEN, f"{_BACK}{_BACK_MORE}{unless}", _SOURCE, _BACK + unless)
 
 
 def _checks(name: str, seen: SeenConsumers, offline: str) -> Iterator[Check]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade._messages import MessageCode
+from streams_assignor.upgrade.application.setting_files import is_placeholder
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.group_configurations import AVAILABLE, EARLY_ACCESS
@@ -121,6 +122,7 @@ class _Text(enum.StrEnum):
         "upgrade.from={value} ({where}) lowers no metadata with the streams protocol, but a member of {target} "
         "{effects}"
     )
+    UPGRADE_FROM_UNTOLD = "{where} does not tell the value of upgrade.from, which with {target} can still set formats"
     HEARTBEATS = (
         "heartbeat.interval.ms is not set, and has another default: members of a streams group send heartbeats every "
         "5 s (streams.heartbeat.interval.ms), classic ones every 3 s"
@@ -421,6 +423,8 @@ class _Change:
         """Say what ``upgrade.from`` does nevertheless; before a rolling upgrade its own plan says it."""
         for variant in (self.facts.settings or ())[:1]:
             setting = main_consumer_setting(variant, "upgrade.from")
+            if setting and (setting.is_default or is_placeholder(setting.value)):
+                yield _Text.UPGRADE_FROM_UNTOLD.format(where=setting.where, target=self.target)
             if setting and setting.value in UPGRADE_FROM:
                 effects = format_effects(setting.value, self.target.known_number)
                 yield _Text.UPGRADE_FROM.format(

@@ -43,6 +43,11 @@ class Verdict(enum.Enum):
     ERROR = "error"
     """The simulation failed."""
 
+    @property
+    def words(self) -> str:
+        """The value as the first line of a plan has it."""
+        return "not proven" if self is Verdict.UNKNOWN else self.value
+
 
 class TopologyFeature(enum.Enum):
     """A feature on which a verdict depends. The values are those of ``plan --without``."""

@@ -29,8 +29,8 @@ class Lookup(Protocol):
         """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
         ...
 
-    def group_settings(self) -> Mapping[str, str]:
-        """Return what one broker says of configurations of groups, as far as the user may describe it."""
+    def group_settings(self) -> Mapping[int, Mapping[str, str]]:
+        """Return what each broker says of configurations of groups, as far as the user may describe it."""
         ...
 
     def cluster_id(self) -> str:

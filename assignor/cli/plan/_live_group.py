@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
     from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 
+_MINIMUM: Final = ".min."
+"""In the name of a lower limit."""
 _MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 
 
@@ -49,8 +51,8 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
 
 def read_migration(
     name: str, servers: str, config: CommandConfig
-) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[str, str]]:
-    """Describe all brokers, a group, None if it does not exist, and what a broker says of configurations of groups.
+) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[int, Mapping[str, str]]]:
+    """Describe all brokers, a group, None if it does not exist, and what each broker says of configurations of groups.
 
     ``ClickException`` if no broker answers.
     """
@@ -70,10 +72,14 @@ def read_migration(
         raise click.ClickException(str(error)) from None
 
 
-def limits_in(configurations: Mapping[str, str]) -> dict[str, int]:
-    """Return the limits among the configurations of a broker: those that are numbers."""
-    numbers = (name for name, value in configurations.items() if value.isascii() and value.isdigit())
-    return {name: int(configurations[name]) for name in numbers if len(configurations[name]) <= _MAX_DIGITS}
+def limits_in(configurations: Mapping[int, Mapping[str, str]]) -> dict[str, int]:
+    """Return the limits among the configurations of brokers, those that are numbers: where they differ, the closest."""
+    limits: dict[str, int] = {}
+    for name, value in (pair for shown in configurations.values() for pair in shown.items()):
+        if value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
+            closest = max if _MINIMUM in name else min
+            limits[name] = closest(int(value), limits.get(name, int(value)))
+    return limits
 
 
 def migrating_group(described: DescribedGroup) -> MigratingGroup:

@@ -32,7 +32,13 @@ from streams_assignor.cli.plan.application_settings import read_settings, source
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.consumer_protocol import ConsumerPlan, plan_consumer_group
 from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
-from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
+from streams_assignor.cli.plan.streams_protocol import (
+    ProtocolOptions,
+    ProtocolPlan,
+    plan_protocol,
+    protocol_options,
+    told_value,
+)
 from streams_assignor.cli.plan.text import alternative, group_headline, group_plan_lines, print_plan
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.display import DisplayOptions
@@ -298,7 +304,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     """Look at the group that is named, at the servers of the options or else of its settings."""
     if options.group_name is None:
         return None
-    servers = options.bootstrap_servers or (settings.values.get("bootstrap.servers") if settings else None)
+    servers = options.bootstrap_servers or (told_value(settings.values, "bootstrap.servers") if settings else None)
     context = click.get_current_context()
     servers, config = cluster_settings(context, servers, options.command_config)
     assumed = resolve_release(assume).release if assume else None

@@ -76,6 +76,7 @@ def plan_consumer_group(
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
     facts = evolve(refine(facts, options.group_name, brokers, group), limits=limits_in(configurations))
-    seen = SeenConsumers(brokers=brokers, group=group, policy=configurations.get(MIGRATION_POLICY))
+    policies = {number: shown.get(MIGRATION_POLICY, "") for number, shown in configurations.items()}
+    seen = SeenConsumers(brokers=brokers, group=group, policies=policies)
     at = evolve(at, members=(group.members if group else 0) or None)
     return ConsumerPlan(plan_consumers(facts, at, seen, offline=offline))

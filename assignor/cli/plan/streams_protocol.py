@@ -11,9 +11,10 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from streams_assignor.cli.plan.application import application_files
-from streams_assignor.cli.plan.text import NOT_PROVEN, hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.cli.plan.text import hazard_lines, judged_lines, rest_text, split_text, step_lines
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.application.setting_files import is_placeholder
 from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CheckedScope, JudgedHazard, ReadGuides, assumptions_of, scope_of
@@ -110,9 +111,13 @@ class ProtocolPlan:
 
     @property
     def told(self) -> Verdict:
-        """The verdict that is told: ``UNKNOWN`` if nothing is known to be unsafe, and that is not proven."""
-        is_proven = self.verdict is Verdict.UNSAFE or not self.undecided
-        return self.verdict if is_proven else Verdict.UNKNOWN
+        """The verdict that is told: ``UNKNOWN`` if nothing is known to be unsafe, and that is not proven.
+
+        With files or a live group nothing is proven while a requirement is open; without them the plan is for any.
+        """
+        is_looked_at = self.migration.application.has_files or self.checks
+        is_open = self.undecided or (is_looked_at and self.verdict is Verdict.SAFE_IF)
+        return Verdict.UNKNOWN if is_open and self.verdict is not Verdict.UNSAFE else self.verdict
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
@@ -170,8 +175,7 @@ class ProtocolPlan:
         names = ", ".join(self.conditions)
         blocked = "; ".join(filter(None, (names and f"blocked by {names}", *plan.blocked)))
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; {blocked}"}
-        word = NOT_PROVEN if self.told is Verdict.UNKNOWN else verdict.value
-        parts = (f"{change}: {word}: {way}{reason.get(verdict, '')}", self._rest(), *self.assumed)
+        parts = (f"{change}: {self.told.words}: {way}{reason.get(verdict, '')}", self._rest(), *self.assumed)
         return "; ".join(filter(None, parts))
 
     def _rest(self) -> str:
@@ -265,8 +269,8 @@ def _look(
 def named_target(options: ProtocolOptions, settings: Mapping[str, str], group_key: str) -> Target:
     """Return where the commands of a plan without a look go, as the options and the settings name it."""
     given: dict[str, Any] = {
-        "group": settings.get(group_key),
-        "servers": options.bootstrap_servers or settings.get("bootstrap.servers"),
+        "group": told_value(settings, group_key),
+        "servers": options.bootstrap_servers or told_value(settings, "bootstrap.servers"),
         "command_config": options.config_path,
     }
     return Target(**{name: value for name, value in given.items() if value})
@@ -276,10 +280,16 @@ def live_target(options: ProtocolOptions, settings: Mapping[str, str]) -> tuple[
     """Return the servers of the group that is looked at, how to reach them, and where the commands go."""
     servers, config = cluster_settings(
         click.get_current_context(),
-        options.bootstrap_servers or settings.get("bootstrap.servers"),
+        options.bootstrap_servers or told_value(settings, "bootstrap.servers"),
         options.command_config,
     )
     return servers, config, Target(options.group_name or "", servers, options.config_path)
+
+
+def told_value(settings: Mapping[str, str], key: str) -> str | None:
+    """Return a value that settings tell; None if they have none, or a placeholder."""
+    value = settings.get(key)
+    return None if value is None or is_placeholder(value) else value
 
 
 def _type_of(group: MigratingGroup | None) -> str:

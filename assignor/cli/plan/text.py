@@ -46,7 +46,6 @@ _COLOURS: Final = {
     Verdict.UNSAFE: "bold red",
     Verdict.ERROR: "bold red",
 }
-NOT_PROVEN: Final = "not proven"
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
 _FRAME: Final = 2
@@ -65,7 +64,7 @@ def print_plan(lines: Iterable[str], verdict: Verdict, view: DisplayOptions) -> 
     from streams_assignor.formats.console import SafeConsole
 
     coloured, headline = Text(text), text.partition("\n\n")[0]  # the rest may have the word, too
-    if word := re.search(rf"(?<=: )(?:{verdict.value}|{NOT_PROVEN})", headline):
+    if word := re.search(rf"(?<=: )(?:{verdict.value}|{Verdict.UNKNOWN.words})", headline):
         coloured.stylize(_COLOURS[verdict], *word.span())
     SafeConsole().print(coloured, soft_wrap=True)
 
@@ -343,7 +342,7 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
             (each.concern.answer.value, each.hazard.severity.value) for each in judged if not each.in_both
         )
     features = [feature.words for feature in guided.features]
-    word = guided.verdict.value if is_proven else NOT_PROVEN
+    word = (guided.verdict if is_proven else Verdict.UNKNOWN).words
     if blocked:
         way, rest = f"{guided.verdict.value}: {blocked}", ""
     elif guided.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:

@@ -40,7 +40,7 @@ def plain(*arguments):
 @pytest.fixture(name="cluster")
 def fixture_cluster(monkeypatch):
     """A cluster that answers what a test puts into it."""
-    shown = {"group": EMPTY, "level": 1, "limits": {}}
+    shown = {"group": EMPTY, "level": 1, "limits": {1: {}}}
 
     def describe(_client):
         finalized = {"streams.version": shown["level"], "group.version": 1} if shown["level"] else {}
@@ -115,7 +115,7 @@ def test_commands_have_the_names_and_values_of_the_members(settings):
     ],
 )
 def test_the_limits_are_those_of_the_brokers(cluster, settings, limits, applied, limit):
-    cluster["limits"] = limits
+    cluster["limits"] = {1: {}, 2: limits, 3: {name: value for name, value in limits.items() if value != "8000"}}
     found = plain(*STREAMS, *LIVE, "--config", settings)["settings"][1]
 
     assert (9_000, applied, limit) == (found["value"], found["applied"], found["limited_by"])
@@ -331,6 +331,27 @@ def test_wrong_usage_is_one_line(arguments, message):
     assert (2, True) == (done.exit_code, message in done.stderr)
 
 
+@pytest.mark.parametrize("known", [("--config", "members.properties"), LIVE])
+@pytest.mark.usefixtures("cluster")
+def test_a_requirement_that_files_or_a_group_leave_open_is_not_proven(settings, known):
+    """It was safe under conditions, with exit status 0."""
+    done = run(*STREAMS, *(settings if part == settings.name else part for part in known))
+
+    assert (3, True) == (done.exit_code, " protocol: not proven: offline: " in done.output.splitlines()[0])
+    assert ", if these hold: " in done.output.splitlines()[0]
+
+
+def test_placeholders_are_no_names_of_groups_and_servers(tmp_path):
+    path = tmp_path / "members.properties"
+    path.write_text("application.id=${APP}\ngroup.id=${APP}\nbootstrap.servers=${SERVERS:h:9}\nupgrade.from=${OLD}\n")
+    texts = [run(*plan, "--config", path).output for plan in (STREAMS, CONSUMER)]
+    refused = [run(*plan, "--group", "g", "--config", path).stderr for plan in (STREAMS, CONSUMER, ("4.3",))]
+
+    assert all("group wait GROUP " in text and "--bootstrap-servers HOST:PORT" in text for text in texts)
+    assert f"note: {path} line 4 does not tell the value of upgrade.from" in texts[0]
+    assert all("expected --bootstrap-servers" in text for text in refused)
+
+
 def test_a_topology_that_is_no_text_is_refused(tmp_path):
     file = tmp_path / "topology.txt"
     file.write_bytes(b"\xff")
@@ -451,7 +472,7 @@ def test_the_plan_of_plain_consumers_has_every_form(consumers):
     runbook = run(*CONSUMER, "--config", consumers, "-o", "markdown", "--broker-release", "4.3").output
     short = run(*CONSUMER, "--config", consumers, "--offline", "--short").output
 
-    assert text.startswith("classic to consumer protocol: safe-if: online: one rolling bounce, member by member, if")
+    assert text.startswith("classic to consumer protocol: not proven: online: one rolling bounce, member by member, if")
     assert (
         "   $ streams-assignor group wait billing stable --members NUMBER --bootstrap-servers h:9" in text.splitlines()
     )
@@ -464,11 +485,15 @@ def test_the_plan_of_plain_consumers_has_every_form(consumers):
 @pytest.mark.parametrize(
     ("userdata", "policy", "way"),
     [
-        (b"", "bidirectional", "safe-if: online: one rolling bounce, member by member, if these hold: client-release"),
+        (
+            b"",
+            "bidirectional",
+            "not proven: online: one rolling bounce, member by member, if these hold: client-release",
+        ),
         (
             b"",
             "downgrade",
-            "offline: stop everything, then start everything (group.consumer.migration.policy=downgrade)",
+            "offline: stop everything, then start everything (group.consumer.migration.policy is downgrade)",
         ),
         (b"\0", "upgrade", "offline: stop everything, then start everything (assignments have userdata, KAFKA-18134)"),
     ],
@@ -479,10 +504,10 @@ def test_a_live_group_of_consumers_says_whether_its_members_change_online(cluste
     cluster["group"] = DescribedGroup(
         name="billing", state="Stable", protocol_type="consumer", protocol="range", members=(member,)
     )
-    cluster["limits"] = {"group.consumer.migration.policy": policy}
+    cluster["limits"] = {1: {"group.consumer.migration.policy": policy}}
     done = run(*CONSUMER, *LIVE)
 
-    assert (0, True) == (done.exit_code, way in done.output.splitlines()[0])
+    assert (3, True) == (done.exit_code, way in done.output.splitlines()[0])
     assert ("- warning: userdata in the assignments of m" in done.output) == bool(userdata)
     assert "and group.remote.assignor=range" in done.output
 

@@ -3,7 +3,7 @@
 import pytest
 
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
-from streams_assignor.upgrade.hazards import Application, Setting, SettingFacts
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, Application, Setting, SettingFacts
 from streams_assignor.upgrade.streams_protocol import Facts, Target
 from streams_assignor.upgrade.streams_protocol.consumers import SeenConsumers, plan_consumers
 from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup
@@ -19,10 +19,11 @@ def given(**values):
     return Facts(applications=(Application(settings=SettingFacts("m", placed)),))
 
 
-def seen(policy="bidirectional", level=1, metadata=30, **group):
+def seen(*policies, level=1, metadata=30, **group):
     brokers = {1: FeatureMetadata(Listener.BROKER, 1, {"metadata.version": (7, metadata)}, {"group.version": level})}
     usual = {"type": "classic", "state": "Stable", "protocol": "roundrobin", "protocol_type": "consumer", "members": 3}
-    return SeenConsumers(brokers=brokers, group=MigratingGroup(**usual | group), policy=policy)
+    policies = dict(enumerate(policies or ["bidirectional"], 1))
+    return SeenConsumers(brokers=brokers, group=MigratingGroup(**usual | group), policies=policies)
 
 
 def statuses(plan):
@@ -96,10 +97,11 @@ def test_the_live_group_and_its_brokers_decide():
     ("shown", "undecided"),
     [
         (None, {"group-version", "migration-policy", "no-userdata"}),
-        (seen(policy=None), {"migration-policy"}),
+        (seen(""), {"migration-policy"}),
+        (seen("bidirectional", ""), {"migration-policy"}),
         (seen(protocol=""), {"no-userdata"}),
         (seen(protocol="com.example.mine"), {"no-userdata"}),
-        (SeenConsumers(brokers={}, group=seen().group, policy="upgrade"), {"group-version"}),
+        (SeenConsumers(brokers={}, group=seen().group, policies={1: "upgrade"}), {"group-version"}),
     ],
 )
 def test_what_was_not_seen_is_open(shown, undecided):
@@ -125,12 +127,87 @@ def test_what_blocks_is_named(shown, blocking):
     assert plan.headline.endswith(f"; blocked by {blocking[0]}")
 
 
-@pytest.mark.parametrize(("policy", "way_back"), [("upgrade", "offline"), ("BIDIRECTIONAL", "open"), (None, "open")])
-def test_the_policy_of_the_brokers_decides_the_way_back(policy, way_back):
-    plan = plan_consumers(given(), AT, seen(policy))
+@pytest.mark.parametrize(
+    ("policies", "way_back"),
+    [
+        (["upgrade"], ("offline", True, "(group.consumer.migration.policy is upgrade)")),
+        (["BIDIRECTIONAL"], ("open", False, "when the last new member has left")),
+        (["bidirectional", "upgrade"], ("offline", True, "(group.consumer.migration.policy is upgrade on broker 2)")),
+        ([""], ("open", False, ", if group.consumer.migration.policy is bidirectional or downgrade")),
+    ],
+)
+def test_the_policies_of_all_brokers_decide_the_way_back(policies, way_back):
+    """Any of them can be the coordinator of the group then."""
+    plan = plan_consumers(given(), AT, seen(*policies))
+    back = plan.steps[-1].way_back
 
     assert "" == plan.offline
-    assert way_back == plan.steps[-1].way_back.verdict.value
+    assert way_back[:2] == (back.verdict.value, back.how.startswith("stop every member"))
+    assert back.how.endswith(way_back[2])
+
+
+@pytest.mark.parametrize(
+    ("policies", "why"),
+    [
+        (["disabled", "disabled"], "disabled"),
+        (["bidirectional", "downgrade", "disabled", "Disabled"], "downgrade on broker 2; disabled on broker 3, 4"),
+        (["disabled", ""], "disabled on broker 1"),
+    ],
+)
+def test_brokers_that_forbid_the_change_are_named(policies, why):
+    """The policy was that of the broker with the lowest number."""
+    plan = plan_consumers(given(), AT, seen(*policies))
+
+    assert f"group.consumer.migration.policy is {why}" == plan.offline
+    assert "migration-policy" not in statuses(plan)
+
+
+def test_brokers_that_do_not_tell_their_policy_are_named():
+    plan = plan_consumers(given(), AT, seen("upgrade", "", ""))
+    (judged,) = (each for each in plan.judgements if each.requirement.name == "migration-policy")
+
+    assert ("it is upgrade on broker 1",) == judged.concern.evidence
+    assert ("broker 2, 3, which did not tell it",) == judged.concern.decided_by
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting(UNKNOWN_VALUE, "line 1"),
+        Setting("range", "line 1", is_default=True),
+        Setting("range, ${}", "line 1"),
+    ],
+)
+def test_a_placeholder_is_no_name_of_an_assignor(setting):
+    """It was one that no broker has."""
+    settings = SettingFacts("m", {"partition.assignment.strategy": setting})
+    plan = plan_consumers(Facts(applications=(Application(settings=settings),)), AT)
+
+    assert "and, if members assign by range now, group.remote.assignor=range, without" in plan.steps[-2].do
+    assert [
+        "line 1 does not tell the value of partition.assignment.strategy: if it is range, give "
+        "group.remote.assignor=range, too, and if it is librdkafka's cooperative-sticky, give --offline"
+    ] == list(plan.warnings)
+
+
+def test_assignors_that_differ_between_conditions_are_not_told():
+    places = [{"partition.assignment.strategy": Setting(name, name)} for name in ("range", "roundrobin")]
+    applications = tuple(Application(settings=SettingFacts("m", values)) for values in places)
+
+    assert "if members assign by range now" in plan_consumers(Facts(applications=applications), AT).steps[-2].do
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown", "verdict"),
+    [(Facts(), None, Verdict.SAFE_IF), (given(), None, Verdict.UNKNOWN), (Facts(), seen(), Verdict.UNKNOWN)],
+)
+def test_what_files_or_a_group_leave_open_is_not_proven(facts, shown, verdict):
+    """It was safe under conditions; without them the plan is for any group."""
+    plan = plan_consumers(facts, AT, shown)
+
+    assert verdict is plan.verdict
+    assert f"protocol: {verdict.words}: online: one rolling bounce" in plan.headline
+    assert plan.headline.endswith("client-release" if shown else "no-userdata")
 
 
 def test_a_group_without_members_needs_no_bounce():

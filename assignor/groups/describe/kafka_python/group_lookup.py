@@ -132,16 +132,26 @@ class GroupLookup:
         except ClusterError as error:
             return ChangelogSizes(failures=(str(error),))
 
-    def group_settings(self) -> Mapping[str, str]:
-        """Return what one broker says of configurations of groups, as far as the user may describe it.
+    def group_settings(self) -> Mapping[int, Mapping[str, str]]:
+        """Return what each broker says of configurations of groups.
 
-        These are the limits, and ``group.consumer.migration.policy``.
+        These are the limits, and ``group.consumer.migration.policy``. A broker that does not answer, or that the user
+        may not describe, has none.
         """
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
-            broker, address = min(node.describe_brokers(deadline).addresses.items())
-        with self._connect(address, deadline) as node:
-            return group_settings(node, broker, deadline)
+            brokers = sorted(node.describe_brokers(deadline).addresses.items())
+        return {
+            broker: self._settings_at(broker, address, deadline.share(len(brokers) - number))
+            for number, (broker, address) in enumerate(brokers)
+        }
+
+    def _settings_at(self, broker: int, address: str, deadline: Deadline) -> Mapping[str, str]:
+        try:
+            with self._connect(address, deadline) as node:
+                return group_settings(node, broker, deadline)
+        except ClusterError:
+            return {}  # the caller names the brokers of which nothing is known
 
     def cluster_id(self) -> str:
         """Return the id of the cluster; empty if its brokers do not say it."""

@@ -758,13 +758,14 @@ def test_a_limit_that_is_no_number_is_unknown(cluster, value):
     assert GroupLookup("a:1").group("x").max_message_bytes is None
 
 
-def test_settings_of_a_broker_about_groups_are_those_that_it_shows(cluster):
+def test_settings_about_groups_are_those_that_each_broker_shows(cluster):
+    """They were those of the broker with the lowest number; broker 2 refuses the connection."""
     known = {"group.streams.min.session.timeout.ms": "1000", "group.consumer.migration.policy": "upgrade"}
     values = {**known, "group.consumer.max.session.timeout.ms": None}
     configs = [Answer(name=name, value=value) for name, value in values.items()]
     broker(cluster, "a:1", DescribeConfigs=[Answer(results=[Answer(error_code=0, resource_name="1", configs=configs)])])
 
-    assert known == GroupLookup("a:1").group_settings()
+    assert {1: known, 2: {}} == GroupLookup("a:1").group_settings()
 
 
 def test_settings_of_a_group_that_was_not_asked_for_are_left_out():
