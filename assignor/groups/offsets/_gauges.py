@@ -11,6 +11,7 @@ from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
 from streams_assignor.groups.offsets._over_time import LagState, OverTime
 from streams_assignor.groups.offsets._summary import lag_summary
+from streams_assignor.upgrade.roll.group_observation import LOOP_JOINS
 
 _PREFIX: Final = "streams_assignor_group_"
 _HELP: Final[Mapping[str, str]] = {
@@ -21,7 +22,7 @@ _HELP: Final[Mapping[str, str]] = {
     "lag": "Offsets behind the committed ones, of all partitions of which it is known.",
     "unknown_lags": "Partitions with an unknown lag.",
     "lag_states": "Partitions by how their lag moves, over the last looks of --serve.",
-    "restart_loops": "Places at which members join again and again.",
+    "restart_loops": "Places at which members join again and again, after looks that can show it.",
     "upgrade_idle_seconds": "For how long an upgrade that has begun has not moved.",
     "partition_committed_offset": "Committed offset.",
     "partition_end_offset": "End offset.",
@@ -71,7 +72,8 @@ def _samples(group: InspectedGroup) -> Iterator[_Sample]:
 def _of_looks(group: InspectedGroup, over: OverTime) -> Iterator[_Sample]:
     for state in LagState if group.offsets else ():
         yield "lag_states", {"state": state.value}, over.partitions.get(state, 0)
-    yield "restart_loops", {}, sum(finding.code == "crash-loop" for finding in group.findings)
+    loops = sum(finding.code == "crash-loop" for finding in group.findings)
+    yield "restart_loops", {}, loops if loops or over.looks_at_members > LOOP_JOINS else None
     yield "upgrade_idle_seconds", {}, over.upgrade_idle_s
 
 

@@ -17,7 +17,9 @@ from streams_assignor.groups.offsets._summary import lag_summary
 from streams_assignor.groups.upgrade_status import Stage
 
 LOOKS: Final = 10
-"""How many looks a state of a lag is about: more than an application needs to commit, at any sensible interval."""
+"""How many looks a state of a lag is about."""
+COMMIT_SECONDS: Final = 30.0
+"""The default of ``commit.interval.ms``: that nothing is committed for less than it says nothing."""
 _Position = tuple[int, int]
 """The committed offset and the end."""
 
@@ -30,17 +32,19 @@ class LagState(Enum):
     GROWS = "grows"
     """Records are committed, and the lag was never less than before."""
     STALLED = "stalled"
-    """There is a lag, and nothing was committed."""
+    """There is a lag, and nothing was committed for longer than the commit interval of Kafka Streams."""
     DRAINS = "drains"
     """It became less, and never more than before."""
     UNKNOWN = "unknown"
-    """It is not known at each of them, or they are too few."""
+    """It is not known at each of them, or they are too few, or too soon one after the other."""
 
 
-def lag_state(positions: Sequence[_Position | None]) -> LagState:
+def lag_state(positions: Sequence[_Position | None], seconds: float) -> LagState:
     """Return how a lag moves, by its committed offset and end at each look; None where one is not known.
 
-    >>> lag_state([(look, 2 * look + 1) for look in range(LOOKS)])
+    ``seconds`` are those between the first look and the last one.
+
+    >>> lag_state([(look, 2 * look + 1) for look in range(LOOKS)], 270)
     <LagState.GROWS: 'grows'>
     """
     known = [position for position in positions if position is not None]
@@ -50,7 +54,7 @@ def lag_state(positions: Sequence[_Position | None]) -> LagState:
     if min(lags) == 0:
         return LagState.KEEPS_UP
     if len({committed for committed, _ in known}) == 1:
-        return LagState.STALLED
+        return LagState.STALLED if seconds > COMMIT_SECONDS else LagState.UNKNOWN
     steps = [after - before for before, after in pairwise(lags)]
     if min(steps) >= 0:
         return LagState.GROWS
@@ -65,6 +69,8 @@ class OverTime:
     """How many of its partitions are in each state; none if its offsets are not read."""
     upgrade_idle_s: float | None
     """For how long an upgrade that has begun has not moved; None if none is known to be under way."""
+    looks_at_members: int = 0
+    """How many of the looks, one after the other up to now, showed its members."""
 
 
 @define(eq=False)
@@ -74,14 +80,26 @@ class GroupsOverTime:
     _positions: dict[str, dict[TopicPartition, deque[_Position | None]]] = field(factory=dict)
     _upgrades: dict[str, tuple[object, float]] = field(factory=dict)
     """Group => what its members send and support, and since when."""
+    _times: deque[float] = field(factory=lambda: deque(maxlen=LOOKS))
+    _looks: dict[str, int] = field(factory=dict)
+    """Group => how many looks showed its members."""
 
     def update(self, groups: Iterable[InspectedGroup], now: float) -> dict[str, OverTime]:
         """Note a look at all groups at ``now`` (seconds of any steady clock); return each by its name."""
         seen = {group.described.name: group for group in groups}
         self._positions = {name: self._moved(group) for name, group in seen.items()}
         self._upgrades = {name: upgrade for name, upgrade in self._upgrades.items() if name in seen}
+        self._looks = {
+            name: 0 if group.described.hides_members else self._looks.get(name, 0) + 1 for name, group in seen.items()
+        }
+        self._times.append(now)
+        seconds = now - self._times[0]
         return {
-            name: OverTime(Counter(map(lag_state, self._positions[name].values())), self._idle(name, group, now))
+            name: OverTime(
+                Counter(lag_state(positions, seconds) for positions in self._positions[name].values()),
+                self._idle(name, group, now),
+                self._looks[name],
+            )
             for name, group in seen.items()
         }
 

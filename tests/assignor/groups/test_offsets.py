@@ -393,9 +393,18 @@ def test_a_lag_has_a_state_over_ten_looks(committed, ends, state):
         given = {
             name: {"orders_0": value} for name, value in (("committed", at_group), ("ends", end)) if value is not None
         }
-        found = over.update([seen(member("a", active="0_0"), **given)], float(now))
+        found = over.update([seen(member("a", active="0_0"), **given)], 10.0 * now)
 
     assert {state: 1} == found["app"].partitions
+
+
+@pytest.mark.parametrize(("between", "state"), [(1.0, LagState.UNKNOWN), (4.0, LagState.STALLED)])
+def test_looks_within_one_commit_interval_show_no_stalled_lag(between, state):
+    """A lag that was looked at for 9 seconds was stalled; members of Kafka Streams commit each 30 seconds."""
+    over, group = GroupsOverTime(), seen(member("a", active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
+    found = [over.update([group], between * look)["app"].partitions for look in LOOKS][-1]
+
+    assert {state: 1} == found
 
 
 def test_a_group_that_was_not_there_begins_anew():
@@ -425,16 +434,27 @@ def test_an_upgrade_that_does_not_move_has_its_seconds():
 def test_states_over_time_are_gauges():
     over, app = GroupsOverTime(), seen(member("a", 9, active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
     for now in range(10):
-        states = over.update([app], float(now))
+        states = over.update([app], 10.0 * now)
     gauges = {gauge.name.removeprefix("streams_assignor_group_"): gauge for gauge in group_gauges([app], states)}
 
     assert {"keeps-up": 0, "grows": 0, "stalled": 1, "drains": 0, "unknown": 0} == {
         labels["state"]: value for labels, value in gauges["lag_states"].samples
     }
     assert [({"group": "app"}, 0)] == gauges["restart_loops"].samples
-    assert [({"group": "app"}, 9.0)] == gauges["upgrade_idle_seconds"].samples
+    assert [({"group": "app"}, 90.0)] == gauges["upgrade_idle_seconds"].samples
     without = group_gauges([evolve(app, offsets=None)], states)
     assert [] == [gauge for gauge in without if gauge.name.endswith("lag_states") and gauge.samples]
+
+
+def test_no_restart_loop_needs_looks_that_could_show_one():
+    """It was 0 after one look, and of a group whose members are hidden."""
+    over, app = GroupsOverTime(), inspect_group(group(member("a", active="0_0")))
+    hidden = inspect_group(evolve(app.described, members=(), error="no answer"))
+    looks = [app, app, app, app, hidden, app]
+    found = [group_gauges([look], over.update([look], float(now))) for now, look in enumerate(looks)]
+    samples = [next(each.samples for each in gauges if each.name.endswith("restart_loops")) for gauges in found]
+
+    assert [[], [], [], [({"group": "app"}, 0)], [], []] == samples
 
 
 def test_a_group_that_has_committed_nothing_waits_for_nothing():
