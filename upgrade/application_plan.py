@@ -149,7 +149,15 @@ class ApplicationPlan:
     @property
     def is_proven(self) -> bool:
         """Whether nothing is left open that would make a safe plan unsafe."""
-        return not (self.undecided or self.has_unknown_protocol)
+        return not (self.undecided or self.has_unknown_protocol or self.open_protocol)
+
+    @property
+    def open_protocol(self) -> str:
+        """Why the protocol of the settings, which they do not tell, decides about a bounce; empty if it does not."""
+        if self.advice.plan is Plan.OFFLINE:
+            return ""
+        hops = self.advice.guidance.hops
+        return self.parameters.open_protocol(hops[0].origin, hops[-1].target, self.application.group)
 
     @property
     def verdict(self) -> Verdict:

@@ -11,6 +11,7 @@ from streams_assignor.upgrade.application.setting_files import parse_settings
 from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
 from streams_assignor.upgrade.hazards import compare_topologies, parse_subtopologies
 from streams_assignor.upgrade.releases import RELEASES
+from streams_assignor.upgrade.verdict import Verdict
 
 OF_CLASSIC = re.compile(
     r"leader|leads|assignor|prob(e|ing)\b|version probing|upgrade\.from(?!, whatever)|metadata version|any member"
@@ -148,3 +149,15 @@ def test_a_group_of_another_protocol_than_its_settings_is_not_bounced():
 
     assert "see plan --to-protocol streams" in plan.blocked
     assert str(plan.advice.steps[0].do).startswith("stop every member")
+
+
+@pytest.mark.parametrize(
+    ("group", "offline", "is_proven"),
+    [(None, False, False), (None, True, True), (live("classic", "4.2.2"), False, True)],
+)
+def test_a_protocol_that_is_a_placeholder_is_not_proven(group, offline, is_proven):
+    """It was taken for classic, and members of a streams group were bounced to a release without it."""
+    plan = plan_for(evolve(settings("group.protocol=${P}"), group=group), "4.2.2", "4.0.2", offline=offline)
+
+    assert is_proven == (not plan.open_protocol)
+    assert is_proven or plan.verdict is Verdict.UNKNOWN

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.application.configuration import releases_with
 from streams_assignor.upgrade.application.live_group import LiveGroup
-from streams_assignor.upgrade.application.setting_files import Settings, Variant, setting_of
+from streams_assignor.upgrade.application.setting_files import Settings, Variant, is_placeholder, setting_of
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
 from streams_assignor.upgrade.releases import Release
@@ -43,6 +43,8 @@ class PlanParameters:
     """The key that names a task assignor of the application."""
     differing: Mapping[str, str] = field(factory=dict, hash=False)
     """The keys of these that are others under conditions, each with the first of these."""
+    placeholders: frozenset[str] = frozenset()
+    """The keys of these whose value is a placeholder."""
 
     def in_streams_group(self, origin: Release, group: LiveGroup | None) -> bool | None:
         """Whether brokers assign the tasks of a group, under some condition at least; None: nothing shows it.
@@ -79,6 +81,12 @@ class PlanParameters:
             f"group, see plan --to-protocol {way}"
         )
 
+    def open_protocol(self, origin: Release, target: Release, group: LiveGroup | None) -> str:
+        """Say that the protocol decides whether members of both releases can be in one group, and nothing shows it."""
+        is_shown = _GROUP_PROTOCOL not in self.placeholders or (group is not None and group.members)
+        why = "" if is_shown else evolve(self, has_streams_protocol=True).blocked(origin, target)
+        return why and f"{_GROUP_PROTOCOL} has a placeholder; if it is {_STREAMS}: {why}"
+
     def contradicted(self, group: LiveGroup | None) -> str:
         """Say why members with these settings cannot join a live group; empty if they can, as far as this decides."""
         wanted = _STREAMS if self.has_streams_protocol else _CLASSIC if self.has_classic_protocol else ""
@@ -99,6 +107,8 @@ class PlanParameters:
             yield f'{_UPGRADE_FROM}="{self.upgrade_from}" is set, as within another upgrade{now}: {instead}'
         if brokers_assign:
             yield f"{_GROUP_PROTOCOL}=streams: brokers assign the tasks, and members send no metadata"
+        if _UPGRADE_FROM in self.placeholders:
+            yield f"{_UPGRADE_FROM} has a placeholder: the members need the value that the steps name, or none"
         if self.task_assignor:
             yield f"{self.task_assignor} names a class of the application: what is simulated has Kafka's task assignor"
         for key, condition in self.differing.items():
@@ -134,6 +144,7 @@ def plan_parameters(settings: Settings) -> PlanParameters:
         has_streams_protocol=protocol == _STREAMS,
         has_classic_protocol=protocol == _CLASSIC,
         task_assignor=next((key for key, name in assignors if name and not name.strip().startswith(_OF_KAFKA)), ""),
+        placeholders=frozenset(key for key, given in values.items() if given and is_placeholder(given)),
         differing={
             key: _first_condition(key, values[key], others)
             for key in _READ

@@ -60,13 +60,14 @@ class GroupToUpgrade:
     @property
     def cells(self) -> tuple[str, ...]:
         """Its texts in the columns."""
+        is_hidden = self.group.described.hides_members
         shown = dict.fromkeys(member.shown if member.releases else "?" for member in self.live.members)
         lags = lag_summary(self.group)
         return (
             self.live.name,
             self.live.state,
-            "?" if self.group.described.hides_members else str(len(self.live.members)),
-            ", ".join(shown),
+            "?" if is_hidden else str(len(self.live.members)),
+            "?" if is_hidden else ", ".join(shown),
             lags.sum_text if lags else "?",
             str(len(self.group.problems)),
             self.headline,
@@ -76,7 +77,7 @@ class GroupToUpgrade:
     def facts(self) -> str:
         """They in one line, without its name and its plan."""
         _, state, members, releases, lag, problems, _ = self.cells
-        return f"{state}  members {members}; lag {lag}; problems {problems}; {releases or 'no release'}"
+        return f"{state}  members {members}; lag {lag}; problems {problems}; releases {releases or 'none'}"
 
     @property
     def work(self) -> tuple[Any, ...]:

@@ -348,6 +348,7 @@ def _print_group_plan(
             *options.contradicted,
             *_undecided_note(planned.undecided, is_safe=planned.is_safe),
             *((UNKNOWN_PROTOCOL,) if planned.is_safe and planned.has_unknown_protocol else ()),
+            *filter(None, [planned.open_protocol]),
         ),
     )
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None

@@ -7,7 +7,7 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.group.command import group as command
-from streams_assignor.groups import ClusterGroups
+from streams_assignor.groups import ClusterGroups, DescribedGroup
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.cluster.client import feature_client
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
@@ -92,6 +92,13 @@ def test_a_group_whose_metadata_is_hidden_is_a_row(clusters):
     (row,) = found("--to", "4.3")[0]["groups"]
 
     assert "its broker shows no metadata" in row["headline"]
+
+
+def test_releases_of_members_that_are_not_described_are_unknown(clusters):
+    """The line of such a group said "no release"."""
+    clusters["h:1"] = ((DescribedGroup(name="x", state="Stable", error="no answer"),), BROKERS)
+
+    assert "members ?; lag ?; problems 1; releases ?" in run("--to", "4.3", width="200").stdout
 
 
 def test_a_group_that_is_there_comes_last(clusters):

@@ -39,7 +39,8 @@ def test_settings_say_how_large_the_group_is():
 
 def test_what_cannot_be_read_or_is_not_set_says_nothing():
     assert PlanParameters() == parameters()
-    assert PlanParameters() == parameters(
+    keys = frozenset({"num.standby.replicas", "group.protocol"})
+    assert PlanParameters(placeholders=keys) == parameters(
         num_standby_replicas="${X}", session_timeout_ms="x", upgrade_from="hunter2", group_protocol="${X}"
     )
     assert not parameters(task_assignor_class="org.apache.kafka.streams.X").task_assignor
@@ -62,7 +63,17 @@ def test_both_releases_need_the_protocol_of_the_settings(origin, target, text):
     assert "" == PlanParameters().blocked(release_named(origin), release_named(target))
 
 
+@pytest.mark.parametrize(("target", "is_open"), [("3.9", True), ("4.2", False)])
+def test_a_placeholder_leaves_the_protocol_open(target, is_open):
+    """It was taken for the classic one."""
+    found = parameters(group_protocol="${X}").open_protocol(release_named("4.3"), release_named(target), None)
+
+    assert is_open == found.startswith("group.protocol has a placeholder; if it is streams: group.protocol=streams, wh")
+    assert "" == parameters().open_protocol(release_named("4.3"), release_named(target), None)
+
+
 def test_what_is_set_now_is_named_beside_what_the_plan_needs():
+    assert ["upgrade.from has a placeholder"] == [each[:30] for each in notes("2.8", upgrade_from="${X}")]
     assert [] == notes("2.8", upgrade_from="2.8", origin="2.8")
     assert [
         'upgrade.from="2.3" is set, as within another upgrade; with it a member of 2.8.2 offers the eager protocol '
