@@ -196,9 +196,14 @@ class Hazard:
         """Write it as a list item: the symptom, then what to do and how it is known."""
         return (
             f"- {self.brief}",
-            f"    remedy: {self.remedy}",
+            f"    {self.remedy_line}",
             f"    source: {', '.join(self.sources)}; {self.evidence}",
         )
+
+    @property
+    def remedy_line(self) -> str:
+        """The remedy, and the names by which steps and short lists call this hazard."""
+        return f"remedy: {self.remedy} ({', '.join(self.names)})"
 
     @property
     def brief(self) -> str:

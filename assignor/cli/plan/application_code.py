@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
 from streams_assignor.formats.display import DisplayOptions
-from streams_assignor.formats.text import sanitize
+from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade.application.api_diff import java_name
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from streams_assignor.upgrade.application.pinned import MixedArtifacts
 
 _MOST_SHOWN: Final = 3
+_PACKAGE: Final = re.compile(r"^(?:[a-z]\w*\.)+")
 
 
 @frozen
@@ -26,29 +28,35 @@ class CodeResult:
     found: CodeReport
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
-        """Write what is lost, one line each, and what could not be seen."""
+        """Write what is lost, one line each, and what could not be seen; a terminal gets one line for each remedy."""
         report, linkage = self.found, self.found.linkage
         counts = f"{report.seen:,} classes, {linkage.references:,} classes and members of Kafka"
         yield f"code in {', '.join(report.paths)}: {counts}, {len(linkage.new_problems)} that {report.target} lacks"
-        for problem in linkage.problems:
-            yield from self._problem_lines(problem, view)
+        if view.is_short:
+            yield from map(sanitize, self._remedies())
+        else:
+            for problem in linkage.problems:
+                yield from self._problem_lines(problem, view)
         for name, referrers in linkage.signatures.items():
             text = f"{java_name(name)}: only in a signature, so it fails when a framework looks at the members"
-            yield sanitize(f"- missing: {text}; {_referrers(referrers, view)}")
-        for element, referrers in linkage.overrides_nothing.items():
+            yield view.fact(sanitize(f"- missing: {text}; {_referrers(referrers, view)}"))
+        for element, referrers in () if view.is_short else linkage.overrides_nothing.items():
             text = f"{element.text}: {report.target} does not have it, so nothing calls it"
-            yield view.fact(sanitize(f"- overrides nothing: {text}; {_referrers(referrers, view)}"))
+            yield sanitize(f"- overrides nothing: {text}; {_referrers(referrers, view)}")
+        if view.is_short and linkage.overrides_nothing:
+            yield f"- methods of {report.target} that nothing calls: {len(linkage.overrides_nothing)} (-v)"
         for name, referrers in linkage.internal.items() if view.verbose else ():
             yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(referrers, view)}")
-        if linkage.internal and not view.verbose:
+        if linkage.internal and not (view.verbose or view.is_short):
             yield f"- internal classes of Kafka that are still there: {len(linkage.internal)} (-v)"
         if linkage.unknown:
             names = ", ".join(map(java_name, list(linkage.unknown)[:_MOST_SHOWN]))
             further = len(linkage.unknown) - _MOST_SHOWN
             more = f" and {further} more" if further > 0 else ""
             yield view.fact(sanitize(f"- of other artifacts of Kafka, which are not looked up: {names}{more}"))
-        for artifact, versions in report.kafka.items():
-            yield sanitize(f"- {artifact} in the files: {', '.join(versions)}")
+        for versions in dict.fromkeys(report.kafka.values()):
+            artifacts = (artifact for artifact, those in report.kafka.items() if those == versions)
+            yield sanitize(f"- {', '.join(artifacts)} in the files: {', '.join(versions)}")
         if report.mixed:
             yield from _mixed_lines(report.mixed, view)
         for copy in report.relocated:
@@ -58,12 +66,15 @@ class CodeResult:
                     f"{'is read as Kafka' if copy.is_read else 'stays as it is'}: {copy.library}"
                 )
             )
-        for need in report.needs:
-            yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))
+        for status in dict.fromkeys(need.status for need in report.needs) if view.is_short else ():
+            needed = (need.dependency.name.rpartition(":")[2] for need in report.needs if need.status is status)
+            yield sanitize(f"- {status.value}: {', '.join(needed)} (-v: which are needed)")
+        for need in () if view.is_short else report.needs:
+            yield sanitize(f"- {need.status.value}: {need.text}")
         if 0 < report.java < report.needed_java:
             have = f"the files need Java {report.java}, so look at what runs them"
             yield view.fact(f"- {report.target} needs Java {report.needed_java}; {have}")
-        elif report.java:
+        elif report.java and not view.is_short:
             yield sanitize(
                 f"- Java: the files need {report.java} ({report.java_library}), "
                 f"{report.target} needs {report.needed_java}"
@@ -71,11 +82,37 @@ class CodeResult:
         if report.damaged:
             yield sanitize(f"- {len(report.damaged)} files cannot be read: {', '.join(report.damaged[:_MOST_SHOWN])}")
         known = report.refused_by_compilers
-        yield "- linkage only: the compiler may refuse more" + (", such as" if known else "")
+        linkage_only = f"- linkage only: the compiler may refuse more{', such as' if known else ''}"
+        not_seen = "; ".join(report.not_seen)
+        if view.is_short and not known:
+            yield view.fact(sanitize(f"- linkage only; not seen: {not_seen}"))
+            return
+        yield linkage_only
         yield from (view.fact(sanitize(f"    {text}")) for text in (known if view.verbose else known[:_MOST_SHOWN]))
         if len(known) > _MOST_SHOWN and not view.verbose:
             yield f"    and {len(known) - _MOST_SHOWN} more (-v)"
-        yield view.fact(sanitize(f"- not seen: {'; '.join(report.not_seen)}"))
+        yield view.fact(sanitize(f"- not seen: {not_seen}"))
+
+    def _remedies(self) -> Iterator[str]:
+        """Yield what the release lacks by what to do about it: lines of the application, then libraries."""
+        linkage = self.found.linkage
+        lost = linkage.new_problems
+        own = [problem for problem in lost if any(referrer.library.is_own for referrer in problem.referred_by)]
+        texts: dict[str, list[str]] = {}
+        for problem in own:
+            texts.setdefault(self._remedy(problem), []).append(f"{_simple(problem.text)} ({_first_line(problem)})")
+        yield from (f"- {', '.join(names)}: {remedy or 'is missing'}" for remedy, names in texts.items())
+        for raised in self.found.raised:
+            yield f"- {raised.text}: {count(len(raised.lacks), 'reference')} (-v)"
+        if rest := len(linkage.problems) - len(lost):
+            yield f"- missing in FROM, too, or used only while a native image is made: {rest} (-v)"
+
+    def _remedy(self, problem: Problem) -> str:
+        """Return what to call instead, without its details; empty if nothing is known."""
+        if row := self.found.replacement_of(problem):
+            return f"use {row.instead}"
+        candidates = self.found.suggestions.get(problem.text, ())
+        return f"{self.found.target} has {', '.join(candidates)}" if candidates else ""
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
         remark = "" if problem.is_new else "; missing in FROM, too"
@@ -93,8 +130,20 @@ class CodeResult:
             return
         if row := self.found.replacement_of(problem):
             yield f"    {row.text} ({row.source})"
-        elif candidates := self.found.suggestions.get(problem.text):
-            yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")
+        elif candidates := self._remedy(problem):
+            yield sanitize(f"    {candidates}")
+
+
+def _simple(text: str) -> str:
+    """Return a class or member without the package: ``KStream#branch(Predicate[])``."""
+    return _PACKAGE.sub("", text)
+
+
+def _first_line(problem: Problem) -> str:
+    """Name the first line of the application that refers to something, or else its class."""
+    own = next(referrer for referrer in problem.referred_by if referrer.library.is_own)
+    place = own.places[0] if own.places else None
+    return f"{place.file} line {place.line}" if place and place.line else _simple(java_name(own.name))
 
 
 def _mixed_lines(mixed: MixedArtifacts, view: DisplayOptions) -> Iterator[str]:

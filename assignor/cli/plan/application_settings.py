@@ -15,7 +15,7 @@ from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.application.broker_configuration import broker_settings
 from streams_assignor.upgrade.application.setting_files import Settings, combined_settings
 from streams_assignor.upgrade.application.setting_forms import PROPERTIES, form_of
-from streams_assignor.upgrade.application.settings import Effect, SettingsReport
+from streams_assignor.upgrade.application.settings import STOPPING, Effect, SettingsReport
 from streams_assignor.upgrade.input_values import read_text
 
 
@@ -29,33 +29,34 @@ class ConfigurationResult:
     report: SettingsReport
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
-        """Write what is not fine, one line each."""
+        """Write what is not fine, one line each; a terminal gets no default of TLS or SASL that nothing asks for."""
         clients_by_row: dict[tuple[Effect, str, str, str], list[str]] = {}
         for finding in self.report.findings:
             row = finding.status, finding.place, finding.key, finding.text
             clients_by_row.setdefault(row, []).append(finding.config)
-        counted = Counter(status for status, *_ in clients_by_row)
+        secured = self.protocols() if view.is_short else SECURED
+        rows = {
+            row: clients
+            for row, clients in clients_by_row.items()
+            if row[0] is not Effect.DEFAULT or row[2].partition(".")[0].upper() not in SECURED - secured
+        }
+        counted = Counter(status for status, *_ in rows)
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         nothing = "no settings" if self.file else "nothing to change"
         yield f"configuration {self.file or 'in your classes'}: {counts or nothing}"
         for name, words in self.settings.elsewhere:
             yield view.fact(sanitize(f"- {name or self.file} {words}"))
-        secured = self.protocols() if view.is_short else SECURED
-        folded, unset = 0, dict[str, None]()
-        for (status, place, key, text), configs in clients_by_row.items():
-            if status is Effect.DEFAULT and key.partition(".")[0].upper() in SECURED - secured:
-                folded += 1
-            elif status is Effect.DEFAULT and view.is_short:
+        unset = dict[str, None]()
+        for (status, place, key, text), configs in rows.items():
+            if status is Effect.DEFAULT and view.is_short:
                 unset[key] = None
             elif status is not Effect.FINE:
                 clients = ", ".join(name for name in configs if name not in {"", "streams"})
                 name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
-                yield view.fact(sanitize(f"- {status.value}: {name}: {text}"))
+                line = sanitize(f"- {status.value}: {name}: {text}")
+                yield line if status in STOPPING else view.fact(line)
         if unset:
             yield sanitize(f"- {Effect.DEFAULT.value}: not set: {', '.join(unset)} (-v: from what to what)")
-        if folded:
-            unused = "of TLS or SASL, which no security.protocol in these settings asks for (-v)"
-            yield view.fact(f"- {Effect.DEFAULT.value}: {folded} {unused}")
         if self.settings.left_out:
             yield f"- {self.settings.left_out} further keys of the file are not read"
 

@@ -393,8 +393,7 @@ def _undecided_note(undecided: Sequence[JudgedHazard], *, is_safe: bool) -> tupl
     if not (is_safe and undecided):
         return ()
     number = count(len(undecided), "hazard")
-    can = "that can stop members or lose data, see below"
-    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} {can}",)
+    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that can stop or lose",)
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:

@@ -11,7 +11,14 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from streams_assignor.cli.plan.application import application_files
-from streams_assignor.cli.plan.text import hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.cli.plan.text import (
+    decided_by,
+    hazard_lines,
+    judged_lines,
+    rest_text,
+    split_text,
+    step_lines,
+)
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application.setting_files import is_placeholder
@@ -19,7 +26,14 @@ from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CheckedScope, JudgedHazard, ReadGuides, assumptions_of, scope_of
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
-from streams_assignor.upgrade.streams_protocol import Facts, JudgedRequirement, Protocol, Reliance, Target
+from streams_assignor.upgrade.streams_protocol import (
+    Facts,
+    JudgedRequirement,
+    Protocol,
+    Reliance,
+    RequirementStatus,
+    Target,
+)
 from streams_assignor.upgrade.streams_protocol.consumers import CONSUMER_PROTOCOL
 from streams_assignor.upgrade.streams_protocol.planner import Migration, MigrationStep, plan_migration
 from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, MigratingGroup, preflight, refine
@@ -140,23 +154,25 @@ class ProtocolPlan:
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan as text."""
         plan = self.migration
-        yield self.headline
-        yield from change_lines(self.checks, plan.judgements, plan.steps, view)
+        before = [self.headline, *change_lines(self.checks, plan.judgements, plan.steps, view)]
         if plan.change:
-            yield from ("", *map(sanitize, plan.change.facts()))
+            before += ["", *map(sanitize, plan.change.facts())]
         if not plan.is_there:
-            yield from ("", "what survives:")
-        for row in () if plan.is_there else plan.survivals:
-            yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
+            before += ["", *_survival_lines(plan, view)]
         if notes := [*self.notes, *plan.warnings]:
-            yield from ("", *(sanitize(f"note: {note}") for note in notes))
+            before += ["", *(sanitize(f"note: {note}") for note in notes)]
+        files = application_files(plan.application, plan.between.settings if plan.between else None, view)
+        scope = self.checked.summary if view.is_short else str(self.checked)
+        after = [line for part in (*files, [scope]) for line in ("", *part)]
+        yield from before
         if plan.judged is not None:
-            yield from ("", *judged_lines(plan.judged, view))
+            yield from (
+                "",
+                *judged_lines(plan.judged, view, [*before, *after], is_blocked=plan.verdict is Verdict.UNSAFE),
+            )
         elif plan.hazards:
-            yield from ("", *hazard_lines(plan.hazards, view))
-        for part in application_files(plan.application, plan.between.settings if plan.between else None, view):
-            yield from ("", *part)
-        yield from ("", str(self.checked))
+            yield from ("", *hazard_lines(plan.hazards, view, [*before, *after]))
+        yield from after
 
     @property
     def headline(self) -> str:
@@ -198,10 +214,34 @@ def change_lines(
     if checks:
         yield from ("", "the live group:", *(sanitize(f"- {check}") for check in checks))
     if judgements:
-        yield from ("", "requirements:")
-        yield from (sanitize(line) for judgement in judgements for line in judgement.lines())
+        yield from ("", "requirements:", *_requirement_lines(judgements, view))
     for number, step in enumerate(steps, 1):
-        yield from ("", *step_lines(number, step, view))
+        yield from (*([""] if number == 1 or not view.is_short else []), *step_lines(number, step, view))
+
+
+def _requirement_lines(judgements: Sequence[JudgedRequirement], view: DisplayOptions) -> Iterator[str]:
+    """Write all of each requirement; a terminal gets a line for each that is open, and one for those that are met."""
+    met = [judgement.requirement.condition for judgement in judgements if judgement.status is RequirementStatus.MET]
+    if view.is_short and met:
+        yield sanitize(f"- met: {'; '.join(met)}")
+    for judgement in judgements:
+        if not view.is_short or judgement.status is RequirementStatus.BLOCKED:
+            yield from map(sanitize, judgement.lines())
+        elif judgement.status is RequirementStatus.OPEN:
+            ways = decided_by(judgement.concern)
+            yield sanitize(f"- open ({ways}): {judgement.requirement.condition} ({judgement.requirement.name})")
+
+
+def _survival_lines(plan: Migration, view: DisplayOptions) -> Iterator[str]:
+    """Write what survives and what does not, and how; a terminal gets their names."""
+    if not view.is_short:
+        yield "what survives:"
+        for row in plan.survivals:
+            yield f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})"
+        return
+    for survives, words in {True: "survives", False: "is lost"}.items():
+        if names := [row.what for row in plan.survivals if row.survives is survives]:
+            yield f"{words}: {'; '.join(names)} (-v: how)"
 
 
 def plan_protocol(

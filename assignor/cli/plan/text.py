@@ -23,6 +23,7 @@ from streams_assignor.upgrade.hazards import (
     UNSET,
     Answer,
     CheckedScope,
+    Concern,
     Hazard,
     JudgedHazard,
     Severity,
@@ -91,21 +92,16 @@ def group_plan_lines(
         is_proven: Whether nothing is left open that would make a safe plan unsafe.
     """
     below, *further = parts or ((),)
-    before = [
-        group_headline(advice, blocked, judged, is_proven=is_proven),
-        *below,
-        "",
-        *all_step_lines(advice.steps, view),
-    ]
-    if other := alternative(advice):
-        before += [other, ""]
+    before = [group_headline(advice, blocked, judged, is_proven=is_proven), *below, ""]
+    way = [*all_step_lines(advice.steps, view), *((other, "") if (other := alternative(advice)) else ())]
     if notes := [*advice.notes, *advice.warnings]:
-        before += [*(f"note: {note}" for note in notes), ""]
+        way += [*(f"note: {note}" for note in notes), ""]
+    before += [*filter(None, way), ""] if view.is_short else way  # on a screen without empty lines
     scope = checked.summary if view.is_short else str(checked)
     after = [line for part in map(list, further) if part for line in (*part, "")] + [scope]
     yield from before
     if judged:
-        yield from (*judged_lines(judged, view, [*before, *after]), "")
+        yield from (*judged_lines(judged, view, [*before, *after], is_blocked=bool(blocked)), "")
     elif advice.hazards:
         yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
     yield from after
@@ -164,9 +160,13 @@ def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterab
     kept = sorted(range(len(hazards)), key=lambda place: _KEPT[hazards[place].severity])[:fit]
     yield from (view.fact(f"- {hazards[place].brief}") for place in sorted(kept))
     if fit < len(hazards):
-        hidden = count_by_severity(hazards[place] for place in range(len(hazards)) if place not in kept)
-        kinds = ", ".join(f"{severity} {number}" for severity, number in hidden.items() if number)
-        yield f"- and {len(hazards) - fit} more ({kinds}): -v"
+        hidden = (hazards[place] for place in range(len(hazards)) if place not in kept)
+        yield f"- and {len(hazards) - fit} more ({_kinds(hidden)}): -v"
+
+
+def _kinds(hazards: Iterable[Hazard]) -> str:
+    """Count hazards by severity."""
+    return ", ".join(f"{severity} {number}" for severity, number in count_by_severity(hazards).items() if number)
 
 
 def _of_both_lines(judged: Iterable[JudgedHazard], view: DisplayOptions) -> Iterator[str]:
@@ -177,10 +177,13 @@ def _of_both_lines(judged: Iterable[JudgedHazard], view: DisplayOptions) -> Iter
         yield from (line for each in possible for line in each.hazard.lines() if view.verbose)
 
 
-def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = ()) -> Iterator[str]:
+def judged_lines(
+    judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = (), *, is_blocked: bool = False
+) -> Iterator[str]:
     """Write the hazards that concern an application with what shows it, those of which files cannot tell, and the rest.
 
-    If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are counted.
+    If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are names, by what
+    decides them, and none by which the plan is not proven is left out. If the plan is unsafe, they are counted.
     """
     yes, unknown, no = (
         [each for each in judged if each.concern.answer is answer and not each.in_both] for answer in Answer.in_order()
@@ -188,7 +191,10 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     hint = "" if view.verbose else "; -v: what to do"
     first = [f"hazards that concern you: {len(yes) or 'none'}{hint if yes else ''}"]
     for judged_hazard in yes:
-        first += _with_reason(judged_hazard, "shown by", _shown(judged_hazard.concern.evidence, view), view)
+        if view.is_short and not judged_hazard.is_severe:
+            first.append(view.fact(f"- {judged_hazard.hazard.brief}"))
+        else:
+            first += _with_reason(judged_hazard, "shown by", _shown(judged_hazard.concern.evidence, view), view)
     last = [f"do not concern you: {len(no)}{'' if view.verbose else '; -v: why'}"] if no else []
     if no and view.verbose:
         reasons = (
@@ -200,8 +206,11 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     if unknown:
         head = [f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"]
         head += (view.fact(sanitize(line)) for line in _open_settings(unknown))
-        yield from head
-        yield from _unknown_lines(unknown, view, [*others, *first, *head, *last, ""])
+        room = view.room_beside([*others, *first, *head, *last, ""])
+        if is_blocked and room is not None and len(unknown) > room:
+            yield f"cannot be told: {len(unknown)} ({_kinds(each.hazard for each in unknown)}): -v"
+        else:
+            yield from (*head, *_unknown_lines(unknown, view, room))
     yield from last
 
 
@@ -218,12 +227,12 @@ def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOpt
     lines = judged.hazard.lines() if view.verbose else (f"- {judged.hazard.brief}",)
     yield view.fact(lines[0])
     yield sanitize(f"    {label}: {reason}")  # not cut: the end of a path or a name can be all that matters
-    if judged.stops_members and not view.verbose:
-        yield sanitize(f"    remedy: {judged.hazard.remedy}")
+    if judged.is_severe and not view.verbose:
+        yield sanitize(f"    {judged.hazard.remedy_line}")
     yield from lines[1:]
 
 
-def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str]) -> Iterator[str]:
+def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, room: int | None) -> Iterator[str]:
     if view.verbose:
         for judged_hazard in unknown:
             concern = judged_hazard.concern
@@ -231,16 +240,43 @@ def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others
                 judged_hazard, "decided by", "; ".join((*concern.evidence, *concern.decided_by)), view
             )
         return
-    room = view.room_beside(others)
-    fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
-    for judged_hazard in unknown[:fit]:
-        hazard = judged_hazard.hazard
-        options = " or ".join(_options(judged_hazard))
-        looks = "" if options else f"; look {'; '.join(judged_hazard.concern.decided_by)}"
-        way = f"({options or 'look'})"
-        yield view.fact(sanitize(f"- {hazard.severity.value} {way}: {hazard.applies_to}: {hazard.words}{looks}"))
-    if fit < len(unknown):
-        yield f"- and {len(unknown) - fit} more: -v"
+    if room is None or len(unknown) <= room:
+        yield from (view.fact(sanitize(_unknown_line(judged_hazard))) for judged_hazard in unknown)
+        return
+    hidden = list[Hazard]()
+    for (decides, kind), hazards in _grouped(unknown).items():
+        line = f"- {kind}: {', '.join(hazard.name for hazard in hazards)}"
+        room -= view.show([line]).count("\n") + 1
+        if decides or room > 0:
+            yield line
+        else:
+            hidden += hazards
+    if hidden:
+        yield f"- and {len(hidden)} more ({_kinds(hidden)}): -v"
+
+
+def _unknown_line(judged: JudgedHazard) -> str:
+    hazard, concern = judged.hazard, judged.concern
+    looks = "" if _options(concern) else f"; look {'; '.join(concern.decided_by)}"
+    return f"- {_kind(judged)}: {hazard.applies_to}: {hazard.words}{looks}"
+
+
+def _grouped(unknown: Iterable[JudgedHazard]) -> dict[tuple[bool, str], list[Hazard]]:
+    """Return them by effect and by what decides them, first those by which a plan is not proven."""
+    groups: dict[tuple[bool, str], list[Hazard]] = {}
+    for judged in sorted(unknown, key=lambda each: not each.is_undecided):
+        groups.setdefault((judged.is_undecided, _kind(judged)), []).append(judged.hazard)
+    return groups
+
+
+def _kind(judged: JudgedHazard) -> str:
+    """Return the effect of an open hazard, and what decides it."""
+    return f"{judged.hazard.severity.value} ({decided_by(judged.concern)})"
+
+
+def decided_by(concern: Concern) -> str:
+    """Return the options that would decide an open question, or that it needs a look."""
+    return " or ".join(sorted(_options(concern))) or "look"
 
 
 def _open_settings(unknown: Sequence[JudgedHazard]) -> Iterator[str]:
@@ -252,9 +288,8 @@ def _open_settings(unknown: Sequence[JudgedHazard]) -> Iterator[str]:
         yield f"    settings: not set in {', '.join(sorted(files))}; {'; '.join(texts)}"
 
 
-def _options(judged: JudgedHazard) -> list[str]:
-    """Return the options that would decide a hazard."""
-    found = (_OPTION.search(text) for text in judged.concern.decided_by)
+def _options(concern: Concern) -> list[str]:
+    found = (_OPTION.search(text) for text in concern.decided_by)
     return list(dict.fromkeys(match[0] for match in found if match))
 
 
@@ -263,7 +298,7 @@ _OPTION: Final = re.compile(r"--(?:app with your libraries|app|config|topology|g
 
 def _asked_for(unknown: Iterable[JudgedHazard]) -> str:
     """Count what the options would decide, and what is left to a look."""
-    counted = Counter(option for judged_hazard in unknown for option in _options(judged_hazard) or [""])
+    counted = Counter(option for judged_hazard in unknown for option in _options(judged_hazard.concern) or [""])
     looks = counted.pop("", 0)
     decided = [f"{option} decides {number}" for option, number in counted.most_common()]
     return ", ".join([*decided, *([f"{looks} need{'s' if looks == 1 else ''} a look of yours"] if looks else [])])

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.plan.command import plan
+from streams_assignor.formats.display import DisplayOptions
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 
@@ -122,6 +123,31 @@ def test_what_to_call_instead_follows_what_is_lost(run):
 
     assert "    use to(topic) and StreamsBuilder#stream(topic), or repartition(); " in text
     assert "    4.3.1 has addSink(" in text
+
+
+def test_a_terminal_gets_one_line_for_each_remedy(run, monkeypatch):
+    """A plan of a Spring Boot service had 237 lines there, most of them the same remedy of one library."""
+    monkeypatch.setattr(DisplayOptions, "of_output", lambda verbose: DisplayOptions(verbose, columns=80, rows=50))
+    windows = (STREAMS + "kstream/TimeWindows", f"(Ljava/time/Duration;)L{STREAMS}kstream/TimeWindows;")
+    own = ClassBytes("com/A").makes(GONE)
+    for name in ("of", "grace"):
+        own = own.calls(windows[0], name, windows[1])
+    library = ClassBytes("b/B").makes(GONE).calls(windows[0], "of", windows[1]).makes(OTHER)
+    entries = {
+        "com/A.class": own.bytes(),
+        "lib/brave-5.12.7.jar": jar({"b/B.class": library.bytes()}),
+        **{f"lib/{name}-2.8.1.jar": jar({}) for name in ("kafka-clients", "kafka-streams")},
+    }
+    lines = run("2.8", "4.3", entries=entries).output.splitlines()
+
+    for line in (
+        "- TimeWindows#grace(Duration) (A), TimeWindows#of(Duration) (A): use",
+        "- use another version of library brave 5.12.7, one that is made for Kafka 4.3.1:",
+        "  2 references (-v)",
+        "- kafka-clients, kafka-streams in the files: 2.8.1",
+    ):
+        assert line in lines
+    assert any(line.startswith("- PartitionGrouper (A): ") for line in lines)
 
 
 def test_what_only_the_making_of_a_native_image_uses_leaves_the_verdict(run):

@@ -1,6 +1,7 @@
 """``plan`` with the files of an application: hazards that concern it, that do not, and of which files cannot tell."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -299,8 +300,12 @@ def test_what_concerns_an_application_is_never_left_out_for_want_of_room():
     lines = list(judged_lines(found, SCREEN, ["a line"] * 90))
     concerned = sum(each.concern.answer is Answer.YES for each in found)
 
-    assert concerned == sum(line.startswith("    shown by: ") for line in lines)
+    assert concerned == lines.index(next(line for line in lines if line.startswith("cannot be told: "))) - 1
     assert any(line.startswith("- and ") for line in lines[-2:])
+    undecided = {each.hazard.name for each in found if each.is_undecided}
+    assert undecided <= {word.strip(",") for line in lines for word in line.split()}
+    *_, last = judged_lines(found, SCREEN, ["a line"] * 90, is_blocked=True)
+    assert re.fullmatch(r"cannot be told: \d+ \(stops \d+, loses \d+, waits \d+, changes \d+\): -v", last)
 
 
 def test_a_plan_that_nothing_concerns_says_so():

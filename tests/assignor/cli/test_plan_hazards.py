@@ -54,7 +54,7 @@ def test_a_hazard_has_its_remedy_and_its_evidence():
     output = run("4.2", "4.3.0", "-v").output
 
     assert "- stops: stores on disk (RocksDB): memory outside the heap grows with every task that is closed\n" in output
-    assert "    remedy: take 4.3.1\n    source: KAFKA-20616, KAFKA-20688; read, not run\n" in output
+    assert "    remedy: take 4.3.1 (leak-of-4.3.0)\n    source: KAFKA-20616, KAFKA-20688; read, not run\n" in output
 
 
 def test_compared_topologies_name_the_changelogs_that_are_left(topologies):

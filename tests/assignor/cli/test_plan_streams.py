@@ -11,6 +11,7 @@ from streams_assignor.cli.plan._live_group import migrating_group
 from streams_assignor.cli.plan.command import plan
 from streams_assignor.codec import TaskId
 from streams_assignor.codec.consumer_protocol import ConsumerAssignment, TopicPartitions, encode_consumer_assignment
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.cluster.client import feature_client
@@ -237,6 +238,20 @@ def test_files_show_what_blocks_and_what_concerns(app, static):
     assert any(f"note: max.warmup.replicas ({static} line 3) has no effect" in line for line in lines)
     assert any(line.startswith(f"code in {app}: 1 classes") for line in lines)
     assert ", your configuration, the references of your code; not checked: " in lines[-1]
+
+
+def test_a_terminal_gets_one_line_for_each_open_requirement(app, static, monkeypatch):
+    monkeypatch.setattr(DisplayOptions, "of_output", lambda verbose: DisplayOptions(verbose, columns=80, rows=50))
+    lines = run(*STREAMS, "--config", static, "--app", app, "--broker-release", "4.3").output.splitlines()
+
+    for line in (
+        "- met: every broker is of 4.2 or later; no broker is of 4.2.0",
+        "- open (--group): the feature streams.version is 1 or higher (streams-version)",
+        "- blocked: the topology has no pattern of source topics; else members do not",
+        "    remedy: name the topics, or stay on the classic protocol",
+        "is lost: members, epochs or generations, and the assignment; static members;",
+    ):
+        assert line in lines
 
 
 def test_json_has_the_split_and_the_settings(static):
