@@ -8,18 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.groups.described_group import DescribedGroup
 from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path, driver, jvm
-from tests.lab.integration.migrations import TOOLS, command
+from tests.lab.integration.migrations import MOVED, TOOLS, command
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from tests.matrix import with_matrix
 
@@ -30,6 +31,8 @@ PARTITIONS = 6
 BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 USUAL = {"auto.offset.reset": "earliest", "auto.commit.interval.ms": "200"}
 NOT_FOUND = "The group id does not exist"
+MOVING = {KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR}
+"""As long as a broker begins to lead a partition of the offsets topic."""
 LIBRDKAFKA, JAVA, KAFKA_PYTHON, AIOKAFKA = "librdkafka", "java", "kafka-python", "aiokafka"
 CLIENTS = [
     (LIBRDKAFKA, "cooperative-sticky"),
@@ -43,6 +46,10 @@ CLIENTS = [
     (AIOKAFKA, "sticky"),
 ]
 """The library of the classic members, and their assignor; empty: its default."""
+ONE, THREE, MIXED, FIRST = (RELEASE,), (RELEASE,) * 3, ("4.0.2", RELEASE, RELEASE), ("4.0.2", "4.1.2", "4.0.2")
+"""The releases of the brokers; 4.0 is the first with the consumer protocol for production."""
+RUNS = [*((ONE, *client) for client in CLIENTS), (THREE, *CLIENTS[1]), (MIXED, *CLIENTS[3]), (FIRST, *CLIENTS[0])]
+TIMEOUTS = {"session.timeout.ms": "50000", "heartbeat.interval.ms": "6000"}
 SCRIPTS = {
     KAFKA_PYTHON: """
 import sys, threading, kafka
@@ -87,7 +94,7 @@ asyncio.run(run())
 
 
 class Group:
-    """Three plain consumers of one topic, on one broker; each has the protocol that it is started with."""
+    """Three plain consumers of one topic; each has the protocol that it is started with."""
 
     def __init__(self, brokers: str, library: str, assignor: str, stack: ExitStack) -> None:
         self.brokers, self.library, self.assignor, self._stack = brokers, library, assignor, stack
@@ -103,6 +110,8 @@ class Group:
         is_classic = protocol == "classic"
         at = {"bootstrap.servers": self.brokers, "group.id": self.name, "client.id": name}
         settings = {**at, **USUAL, "group.protocol": protocol}
+        if is_classic and self.library not in SCRIPTS:
+            settings |= TIMEOUTS
         if is_classic and self.assignor:
             settings["partition.assignment.strategy"] = self.assignor
         if self.library == JAVA:
@@ -144,12 +153,18 @@ class Group:
         try:
             wanted = [TopicPartition(self.name, number) for number in range(PARTITIONS)]
             return {partition.offset for partition in reader.committed(wanted, timeout=TIMEOUT_SECONDS)}
+        except KafkaException as error:
+            if error.args[0].code() not in MOVING:
+                raise
+            return set()
         finally:
             reader.close()
 
-    def plan(self) -> Any:
+    def plan(self, settings: Path) -> Any:
         """The object of the plan for this group; no broker shows the libraries of members."""
+        settings.write_text("".join(f"{key}={value}\n" for key, value in TIMEOUTS.items()))
         words = ("--to-protocol", "consumer", "--group", self.name, "--bootstrap-servers", self.brokers)
+        words += ("--config", str(settings))
         done = command("plan", *words, "--json")
         assert done.stdout, done.stderr
         plan = json.loads(done.stdout)
@@ -163,7 +178,7 @@ def execute(line: str) -> str:
     if tool == "streams-assignor":
         done = command(*words)
     else:
-        artifact, main = TOOLS[tool]
+        artifact, main = MOVED.get((tool, RELEASE)) or TOOLS[tool]
         start = [*jvm(class_path(f"org.apache.kafka:{artifact}:{RELEASE}"), "128m", "warn"), main]
         done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
     assert 0 == done.returncode, done.stdout + done.stderr
@@ -171,20 +186,29 @@ def execute(line: str) -> str:
 
 
 @pytest.fixture(name="brokers", scope="module")
-def fixture_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with Cluster(tmp_path_factory.mktemp("online")) as cluster:
+def fixture_brokers(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[str]:
+    releases = request.param
+    level = None if releases == ONE else "4.0-IV3"
+    with Cluster(tmp_path_factory.mktemp("online"), others=len(releases) - 1) as cluster:
         try:
             driver("Consuming", RELEASE)
-            cluster.start(1, RELEASE, settings={"group.initial.rebalance.delay.ms": "0"})
+            for number, release in enumerate(releases, 1):
+                settings = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "9"}
+                cluster.start(number, release, settings=settings, metadata=level)
         except Unavailable as missing:
-            pytest.skip(f"no broker or consumer {RELEASE}: {missing}")
+            pytest.skip(f"no broker {', '.join(releases)} or no consumer {RELEASE}: {missing}")
         yield cluster.brokers
 
 
 @pytest.mark.parametrize(
-    ("library", "assignor"), with_matrix(CLIENTS, CLIENTS[:1], "the same with members of another library or assignor")
+    ("brokers", "library", "assignor"),
+    with_matrix(RUNS, RUNS[:1], "the same with other brokers, or members of another library or assignor"),
+    indirect=["brokers"],
+    ids=lambda value: value if isinstance(value, str) else "+".join(value),
 )
-def test_a_group_changes_to_the_consumer_protocol_and_back(brokers: str, library: str, assignor: str) -> None:
+def test_a_group_changes_to_the_consumer_protocol_and_back(
+    brokers: str, library: str, assignor: str, tmp_path: Path
+) -> None:
     """Each record is committed once. Assignments with userdata are those of librdkafka's cooperative-sticky alone."""
     has_userdata = (library, assignor) == (LIBRDKAFKA, "cooperative-sticky")
     with ExitStack() as stack:
@@ -192,8 +216,9 @@ def test_a_group_changes_to_the_consumer_protocol_and_back(brokers: str, library
         for name in "abc":
             group.start(name, "classic")
             group.settle()
-        plan = group.plan()
+        plan = group.plan(tmp_path / "consumer.properties")
         steps = [step.get("commands", ()) for step in plan["steps"]]
+        assert "Completed updating config" in execute(*steps[0])
         assert ("offline" if has_userdata else "one_bounce") == plan["plan"]
         assert "client-release" in plan["conditions"]
 
@@ -216,9 +241,12 @@ def test_a_group_changes_to_the_consumer_protocol_and_back(brokers: str, library
                 for line in steps[-2]:  # after each restart
                     execute(line)
         assert "consumer" == group.settle().type
+        configs = group.settle().broker.configs
+        assert ("50000", "6000") == tuple(configs[f"consumer.{key}"] for key in TIMEOUTS)
         shown = [execute(line) for line in steps[-1]]
         assert 3 == shown[1].count(group.name + " ")
-        assert group.plan()["headline"].endswith("every member has it already, nothing to change")
+        after = group.plan(tmp_path / "consumer.properties")
+        assert after["headline"].endswith("every member has it already, nothing to change")
 
         for number, name in enumerate("abc"):
             group.stop(name)
