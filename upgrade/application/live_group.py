@@ -237,7 +237,8 @@ class LiveGroup:
 
     def lines(self, *, verbose: bool = False) -> Iterator[str]:
         """Write it as a list."""
-        size = f"{_count(self.members, 'member')}, {self.tasks} tasks, {self.standbys} standbys of a task at most"
+        tasks = f"{self.tasks} tasks, {self.standbys} standbys of a task at most" if self.tasks else "no task is shown"
+        size = f"{_count(self.members, 'member')}, {tasks}"
         yield f"group {self.name}: {self.type}, {self.state}; {size}"
         by_release: dict[str, list[str]] = {}
         for member in self.members:

@@ -45,6 +45,7 @@ from streams_assignor.upgrade.streams_protocol.preflight import (
     Check,
     Level,
     MigratingGroup,
+    broker_text,
     line_of,
     unseen_group,
 )
@@ -416,7 +417,7 @@ def _checks(name: str, seen: SeenConsumers, offline: str) -> Iterator[Check]:
     for number, features in sorted(seen.brokers.items()):
         line = line_of(features)
         level = Level.BLOCKED if line < _AVAILABLE else Level.OK
-        yield Check("broker-release", level, f"broker {number}: features of {'.'.join(map(str, line))}")
+        yield Check("broker-release", level, broker_text(number, features))
     group = seen.group
     if group is None or group.error:
         yield unseen_group(name, group.error if group else "")

@@ -121,7 +121,7 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
     blocks = Level.BLOCKED if protocol is Protocol.STREAMS else Level.WARNING
     for number, features in sorted(brokers.items()):
         line = line_of(features)
-        shown = f"broker {number}: features of {'.'.join(map(str, line))}"
+        shown = broker_text(number, features)
         if line < AVAILABLE:
             yield Check("broker-release", blocks, f"{shown}, which has no streams groups for production")
         else:
@@ -195,6 +195,13 @@ def _check_standbys(standbys: int, facts: Facts) -> Check:
         return Check("standbys", Level.OK, f"{standbys} standby tasks now; the printed line keeps {name}")
     text = f"{standbys} standby tasks now, and they vanish unless streams.num.standby.replicas is set"
     return Check("standbys", Level.WARNING, f"{text}: give the settings of the members with --config")
+
+
+def broker_text(number: int, features: FeatureMetadata) -> str:
+    """Write what a broker shows of its release."""
+    if METADATA_VERSION not in features.supported:
+        return f"broker {number}: no {METADATA_VERSION}, as before 3.3, with ZooKeeper, or of another make"
+    return f"broker {number}: features of {'.'.join(map(str, line_of(features)))}"
 
 
 def line_of(features: FeatureMetadata) -> tuple[int, ...]:

@@ -31,14 +31,20 @@ class LagSummary:
     """Why some are unknown."""
 
     @property
-    def total(self) -> int:
-        """The sum of all lags that are known."""
-        return sum(partition.lag or 0 for partition in self.partitions)
+    def _known(self) -> list[int] | None:
+        """The known lags; None if there are partitions or failures, and no lag is known."""
+        known = [partition.lag for partition in self.partitions if partition.lag is not None]
+        return known if known or not (self.partitions or self.failures) else None
 
     @property
-    def most(self) -> int:
-        """The largest lag of a partition that is known."""
-        return max((partition.lag or 0 for partition in self.partitions), default=0)
+    def total(self) -> int | None:
+        """The sum of all lags that are known; None if none is."""
+        return None if self._known is None else sum(self._known)
+
+    @property
+    def most(self) -> int | None:
+        """The largest lag of a partition that is known; None if none is."""
+        return None if self._known is None else max(self._known, default=0)
 
     @property
     def unknown(self) -> int:
@@ -48,15 +54,16 @@ class LagSummary:
     @property
     def sum_text(self) -> str:
         """The sum in few characters."""
-        if not self.unknown:
-            return f"{self.total:,}"
-        return f"≥ {self.total:,}" if self.unknown < len(self.partitions) else "?"
+        return "?" if self.total is None else f"{'≥ ' if self.unknown else ''}{self.total:,}"
 
     @property
     def text(self) -> str:
         """One line."""
-        unknown = f"; unknown of {count(self.unknown, 'partition')}" if self.unknown else ""
-        return f"{self.total:,} in {count(len(self.partitions), 'partition')}, at most {self.most:,} in one{unknown}"
+        unknown = f"unknown of {count(self.unknown, 'partition')}" if self.unknown else ""
+        if self.total is None:
+            return unknown or "unknown"
+        known = f"{self.total:,} in {count(len(self.partitions), 'partition')}, at most {self.most:,} in one"
+        return "; ".join(filter(None, (known, unknown)))
 
 
 def lag_summary(group: InspectedGroup) -> LagSummary | None:

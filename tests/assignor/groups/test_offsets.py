@@ -8,6 +8,7 @@ from attrs import evolve
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups import (
     BrokerGroup,
+    DescribedGroup,
     DescribedSubtopology,
     DescribedTopology,
     InternalTopic,
@@ -245,7 +246,7 @@ def test_offsets_that_were_not_read_have_no_lag():
 @pytest.mark.parametrize(
     ("committed", "ends", "short", "text"),
     [
-        ({}, {}, "?", "0 in 2 partitions, at most 0 in one; unknown of 2 partitions"),
+        ({}, {}, "?", "unknown of 2 partitions"),
         ({"orders_0": 1}, {"orders_0": 9}, "≥ 8", "8 in 2 partitions, at most 8 in one; unknown of 1 partition"),
         ({"orders_0": 1}, {"orders_0": 9, "orders_1": 0}, "8", "8 in 2 partitions, at most 8 in one"),
     ],
@@ -254,6 +255,21 @@ def test_a_sum_says_what_is_not_in_it(committed, ends, short, text):
     found = lag_summary(seen(member("a", active="0_0 0_1"), committed=committed, ends=ends))
 
     assert (short, text) == (found.sum_text, found.text)
+
+
+@pytest.mark.parametrize(
+    ("failures", "lag", "text"), [((), 0, "0 in 0 partitions, at most 0 in one"), (("a:1",), None, "unknown")]
+)
+def test_no_lag_of_no_partition_needs_an_answer(failures, lag, text):
+    """It was 0 when no broker had answered."""
+    empty = DescribedGroup(name="app", state="Empty", protocol_type="consumer")
+    found = evolve(inspect_group(empty), offsets=GroupOffsets(failures=failures))
+    gauges = {
+        gauge.name.rpartition("_group_")[2]: [value for _, value in gauge.samples] for gauge in group_gauges([found])
+    }
+
+    assert (lag, lag, text) == (lag_json(found)["total"], lag_json(found)["most"], lag_summary(found).text)
+    assert ([] if failures else [0]) == gauges["lag"]
 
 
 def test_the_json_has_partitions_tasks_and_state():

@@ -172,7 +172,7 @@ def test_all_that_is_seen_is_shown():
     ] == list(SHOWN.lines())
     assert "topic-6 6" in "\n".join(SHOWN.lines(verbose=True))
     assert [
-        "group billing: classic, Stable; 1 member, 0 tasks, 0 standbys of a task at most",
+        "group billing: classic, Stable; 1 member, no task is shown",
         "- release 2.8.2: a",
     ] == list(group(member("a", "2.8.2")).lines())
 

@@ -127,6 +127,14 @@ def test_what_blocks_is_named(shown, blocking):
     assert plan.headline.endswith(f"; blocked by {blocking[0]}")
 
 
+def test_a_broker_that_shows_no_release_is_said_to_show_none():
+    """It was "features of 3.0", which it does not have."""
+    silent = {1: FeatureMetadata(Listener.BROKER, 1, {}, {})}
+    plan = plan_consumers(given(), AT, SeenConsumers(brokers=silent, group=seen().group))
+
+    assert "broker 1: no metadata.version, as before 3.3, with ZooKeeper, or of another make" == plan.checks[0].text
+
+
 @pytest.mark.parametrize(
     ("policies", "way_back"),
     [
