@@ -18,6 +18,7 @@ from rich.console import Console
 from tests.lab.chaos.chaos_run import run_chaos
 from tests.lab.chaos.fault_schedule import FAULT_KINDS, ROLL_FAULT_KINDS
 from tests.lab.chaos.report import as_json, table
+from tests.lab.chaos.worker import OF_STREAMS_GROUPS
 from tests.lab.chaos.worker import WORKER_MODULES as WORKERS
 from tests.lab.integration.clusters import NEWEST, OLDER
 
@@ -66,7 +67,7 @@ from tests.lab.integration.clusters import NEWEST, OLDER
     type=click.Choice(["classic", "streams"]),
     default="classic",
     show_default=True,
-    help="streams: brokers assign; it needs --roll, and all members in --java-members.",
+    help="streams: brokers assign; with --roll all members are in --java-members, with --minutes they need not be.",
 )
 @click.option("--static", type=click.IntRange(0), default=0, help="So many members have a group.instance.id.")
 @click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Faults for so long, and no upgrade.")
@@ -78,7 +79,7 @@ def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_l
     Exit status 1 if a record was lost (or doubled, with exactly-once), a member died of itself, or a group got stuck;
     with --roll also if it has not finished, has repeated a restart unasked, or reports what no fault explains.
     """
-    _check(**how)
+    _check(workers=workers, **how)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that blocks end and nothing is left running
     outcomes = []
     for number in range(seed, seed + runs):
@@ -95,10 +96,23 @@ def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_l
 
 
 def _check(
-    *, roll: str | None, java: str | None, java_members: int, members: int, minutes: float, protocol: str, **how: Any
+    *,
+    workers: Sequence[str],
+    roll: str | None,
+    java: str | None,
+    java_members: int,
+    members: int,
+    minutes: float,
+    protocol: str,
+    **how: Any,
 ) -> None:
-    if protocol == "streams" and not (roll and java_members == members):
-        raise click.UsageError(f"expected --roll and --java-members {members} with --protocol streams")
+    if protocol == "streams":
+        if not (minutes or (roll and java_members == members)):
+            raise click.UsageError(
+                f"expected --minutes, or --roll and --java-members {members}, with --protocol streams"
+            )
+        if minutes and (others := {*workers} - OF_STREAMS_GROUPS):
+            raise click.UsageError(f"expected a --worker of {', '.join(sorted(OF_STREAMS_GROUPS))}, got {min(others)}")
     if roll and (not java or minutes):
         raise click.UsageError("expected --java RELEASE with --roll, and no --minutes")
     if java_members > members:

@@ -185,7 +185,9 @@ class Group:
     def is_stable(self) -> bool:
         """Whether all live in one generation, as far as they tell, and every partition has one owner."""
         alive = all(not worker.ended for worker in self.workers.values())
-        telling = self.workers.keys() - set(self._settings.java_members)
+        telling = (
+            self.workers.keys() - set(self._settings.java_members) if self._settings.protocol == "classic" else set()
+        )
         generations = {assigned["generation"] for assigned in self.assignments.values()}
         return alive and self.assignments.keys() == telling and len(generations) <= 1 and self.owners.is_stable
 

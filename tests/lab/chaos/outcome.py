@@ -34,7 +34,7 @@ class ChaosSettings:
     java_count: int = 1
     """So many of the last members are Kafka Streams, with ``java``."""
     protocol: str = "classic"
-    """``streams``: brokers assign the tasks (KIP-1071), and every member is Kafka Streams."""
+    """``streams``: brokers assign the tasks (KIP-1071)."""
     roll: bool = False
     """Whether ``streams-assignor roll`` upgrades all members, from ``begin`` to ``java``."""
 

@@ -129,3 +129,14 @@ def test_both_processes_can_own_a_partition(duplicated):
     fail(group, "FencedInstanceIdException")
     group.listen()
     assert {"app-0": ["A"]} == group.owners.owners
+
+
+def test_a_member_of_a_streams_group_tells_no_generation(tmp_path):
+    """Brokers assign: it tells what it owns, and nothing else."""
+    settings = ChaosSettings(seed=0, steps=(), members=("A",), partitions=1, protocol="streams")
+    group = Group("app", settings, "b:1", None, {}, tmp_path, lambda _: None)
+    group.workers = {"A": SimpleNamespace(life=1, asked_to_end=False, ended=False)}
+    before = group.is_stable
+    tell(group, "A", {"event": "owns", "partitions": ["app-0"]})
+
+    assert (False, True) == (before, group.is_stable)

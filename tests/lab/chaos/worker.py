@@ -35,6 +35,8 @@ WORKER_MODULES = {
     SLOW_READER: "tests.lab.chaos.workers.per_record",
 }
 """The worker of each kind: a module with a function ``run(settings, surroundings)``."""
+OF_STREAMS_GROUPS = {"confluent", "exactly-once", "per-record", SLOW_READER}
+"""The workers that can be members of a streams group: a ``StreamsConsumer`` each."""
 
 
 class WorkerContext:

@@ -84,7 +84,7 @@ class WorkerSettings:
     batch_seconds: float = 0.5
     state: str | None = None
     protocol: str = "classic"
-    """``group.protocol`` of a process of Kafka Streams."""
+    """``group.protocol`` of a process of Kafka Streams, or of a ``StreamsConsumer``."""
     beside: str = ""
     """The client id of a process beside the member; empty: it is the member."""
 

@@ -17,6 +17,9 @@ AT_ONCE = 500
 
 
 def configuration(settings: WorkerSettings) -> dict[str, Any]:
+    """The settings of a member; in a streams group the brokers have the timeouts."""
+    timeouts = {"session.timeout.ms": settings.session_ms, "heartbeat.interval.ms": settings.session_ms // 10}
+    is_classic = settings.protocol == "classic"
     optional = {"upgrade.from": settings.upgrade_from, "group.instance.id": settings.instance_id}
     return {
         "bootstrap.servers": settings.bootstrap_servers,
@@ -24,8 +27,7 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
         "group.id": settings.group,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
-        "session.timeout.ms": settings.session_ms,
-        "heartbeat.interval.ms": settings.session_ms // 10,
+        **(timeouts if is_classic else {"group.protocol": settings.protocol}),
         **{key: value for key, value in optional.items() if value is not None},
     }
 
