@@ -12,13 +12,15 @@ from streams_assignor.spark_sim.streams_groups._coordinator import (
     GROUP_ID_NOT_FOUND,
     HeartbeatRequest,
     HeartbeatResponse,
+    accepts_commit,
     fence_member,
     heartbeat,
 )
 from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record
 from streams_assignor.spark_sim.streams_groups._group import CoordinatorMemberState as GroupMemberState
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread, has_duplicates
-from streams_assignor.spark_sim.streams_groups._world import World, initial_world
+from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups._world import LateCommit, World, initial_world
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
 from streams_assignor.streams_group import CallbackKind, StreamsMemberState
 
@@ -40,7 +42,7 @@ def apply_step(world: World, step: GroupStep) -> World:
 
 def apply_possible_step(world: World, step: GroupStep) -> World:
     """Return the world after a step that is possible."""
-    return _note_failures(_ACTIONS[step.verb](world, step.name))
+    return _note_failures(_with_overtaken(world, _ACTIONS[step.verb](world, step.name)))
 
 
 def run_scenario(scenario: GroupScenario) -> World:
@@ -153,10 +155,13 @@ _POSSIBLE: Final[Mapping[str, Callable[[World], Iterator[str]]]] = {
     "slow-response": _where(lambda _, member: member.can_send),
     "delay": _where(lambda _, member: member.can_send),
     "arrive": lambda world: (request.member_id for request in world.late),
+    "delay-commit": _where(lambda _, member: member.can_commit and bool(member.running)),
+    "arrive-commit": lambda world: (commit.member_id for commit in world.commits),
     "silence": _where(_is_known),
     "linger": _where(_can_linger),
     "retire": lambda world: iter([""] if world.classic_members else []),
     "failover": _no_names,
+    "roll": lambda world: iter([""] if world.next_release not in ("", world.config.rules.release) else []),
     "settle": _no_names,
 }
 
@@ -259,6 +264,43 @@ def _arrive(world: World, member_id: str) -> World:
     return evolve(world, late=world.late[:place] + world.late[place + 1 :]).with_records(records)
 
 
+def _delay_commit(world: World, name: str) -> World:
+    member = world.members[name]
+    assert member.client is not None, "it has tasks; this should never happen"
+    commit = LateCommit(member.member_id, member.client.epoch, member.running)
+    return evolve(world, commits=(*world.commits, commit))
+
+
+def _with_overtaken(before: World, after: World) -> World:
+    """Note which tasks of late commits another member has taken in a step; one that is fenced takes nothing."""
+    if not after.commits:
+        return after
+    registered = after.group.members
+    taken = {
+        member.member_id: (member.running - before.members[name].running) & registered[member.member_id].assigned.active
+        for name, member in after.members.items()
+        if member.member_id in registered
+    }
+    commits = (
+        evolve(commit, overtaken=commit.overtaken | commit.tasks & tasks)
+        for commit in after.commits
+        for tasks in [frozenset().union(*(new for member_id, new in taken.items() if member_id != commit.member_id))]
+    )
+    return evolve(after, commits=tuple(commits))
+
+
+def _arrive_commit(world: World, member_id: str) -> World:
+    place = next(place for place, commit in enumerate(world.commits) if commit.member_id == member_id)
+    commit, rules = world.commits[place], world.config.rules
+    overwritten = tuple(
+        (member_id, f"a commit of epoch {commit.epoch} is accepted for {task}, which another member has taken since")
+        for task in sorted(commit.overtaken)
+        if accepts_commit(world.group, member_id, commit.epoch, task, rules)
+    )
+    commits = world.commits[:place] + world.commits[place + 1 :]
+    return evolve(world, commits=commits, overwritten=(*world.overwritten, *overwritten))
+
+
 # -- the coordinator -------------------------------------------------------------------------------------------------
 
 
@@ -275,7 +317,11 @@ def _failover(world: World, _name: str) -> World:
     members = {
         name: member.disconnected() if member.response is not None else member for name, member in world.members.items()
     }
-    return evolve(world, members=members, late=(), group=NO_GROUP.replay(world.group.records))
+    return evolve(world, members=members, late=(), commits=(), group=NO_GROUP.replay(world.group.records))
+
+
+def _roll(world: World, name: str) -> World:
+    return _failover(evolve(world, config=evolve(world.config, rules=rules_of(world.next_release))), name)
 
 
 _ACTIONS: Final[Mapping[str, Callable[[World, str], World]]] = {
@@ -294,9 +340,12 @@ _ACTIONS: Final[Mapping[str, Callable[[World, str], World]]] = {
     "slow-response": _slow_response,
     "delay": _delay,
     "arrive": _arrive,
+    "delay-commit": _delay_commit,
+    "arrive-commit": _arrive_commit,
     "silence": _silence,
     "linger": _silence,
     "retire": lambda world, _: evolve(world, classic_members=world.classic_members - 1),
     "failover": _failover,
+    "roll": _roll,
     "settle": lambda world, _: settle(world),
 }

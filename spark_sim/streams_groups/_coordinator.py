@@ -14,8 +14,13 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from streams_assignor.codec import TaskId
-from streams_assignor.codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.codec.streams_group import (
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+)
 from streams_assignor.spark_sim.streams_groups._group import (
+    AWAY_EPOCH,
     CoordinatorMember,
     Record,
     RecordKind,
@@ -37,7 +42,9 @@ NO_ERROR: Final = 0
 UNKNOWN_MEMBER_ID: Final = 25
 INVALID_REQUEST: Final = 42
 GROUP_ID_NOT_FOUND: Final = 69
+FENCED_INSTANCE_ID: Final = 82
 FENCED_MEMBER_EPOCH: Final = 110
+UNRELEASED_INSTANCE_ID: Final = 111
 
 STALE_TOPOLOGY: Final = 0
 """The code of a status; statuses are no errors."""
@@ -93,6 +100,12 @@ class HeartbeatRequest:
     process_id: str | None = None
     topology_epoch: int | None = None
     owned: TasksTuple | None = None
+    instance_id: str | None = None
+
+    @property
+    def joins(self) -> bool:
+        """Whether the member wants to join."""
+        return self.member_epoch == JOIN_GROUP_MEMBER_EPOCH
 
 
 @frozen
@@ -132,9 +145,13 @@ def heartbeat(
 ) -> tuple[tuple[Record, ...], HeartbeatResponse]:
     """Return the records that a heartbeat writes, and its answer."""
     try:
-        if request.member_epoch == LEAVE_GROUP_MEMBER_EPOCH:
-            _known_member(group, request)
-            return fence_member(group, request.member_id), HeartbeatResponse(LEAVE_GROUP_MEMBER_EPOCH)
+        if request.instance_id is not None and not config.rules.has_static_members:
+            raise _Refused(INVALID_REQUEST, "Static membership is not yet supported.")
+        if request.member_epoch in (LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH):
+            member = _known_member(group, request)
+            is_away = request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH
+            records = _away(member) if is_away else fence_member(group, request.member_id)
+            return records, HeartbeatResponse(request.member_epoch)
         return _heartbeat(group, request, config)
     except _Refused as refused:
         return (), refused.response
@@ -143,6 +160,28 @@ def heartbeat(
 def fence_member(group: StreamsGroup, member_id: str) -> tuple[Record, ...]:
     """Return the records that remove a member: it leaves, or its session or rebalance timeout has ended."""
     return *tombstones(member_id), Record(RecordKind.GROUP_METADATA, value=group.epoch + 1)
+
+
+def _away(member: CoordinatorMember) -> tuple[Record, ...]:
+    """Return the records of a static member that leaves. Java: ``streamsGroupStaticMemberGroupLeave``."""
+    away = evolve(
+        member,
+        epoch=AWAY_EPOCH,
+        pending_revocation=NO_TASKS,
+        assignment_epochs=frozenset((task, 0) for task in member.assigned.active),
+    )
+    return (Record(RecordKind.CURRENT_ASSIGNMENT, member.member_id, away),)
+
+
+def _returned(group: StreamsGroup, away: CoordinatorMember, member_id: str) -> tuple[Record, ...]:
+    """Return the records of a static member that returns, with another member id. Java: ``replaceStreamsMember``."""
+    back = evolve(away, member_id=member_id, epoch=0, previous_epoch=0)
+    return (
+        *tombstones(away.member_id),
+        Record(RecordKind.MEMBER_METADATA, member_id, back.metadata),
+        Record(RecordKind.TARGET_ASSIGNMENT, member_id, group.targets.get(away.member_id, NO_TASKS)),
+        Record(RecordKind.CURRENT_ASSIGNMENT, member_id, back),
+    )
 
 
 def accepts_commit(
@@ -163,11 +202,14 @@ def _heartbeat(
 ) -> tuple[tuple[Record, ...], HeartbeatResponse]:
     records: list[Record] = []
     member = _known_member(group, request)
+    if member.epoch == AWAY_EPOCH and request.joins:
+        records += _returned(group, member, request.member_id)
+        group = group.replay(records)
+        member = group.members[request.member_id]
     _check_epoch(member, request, config.rules)
     updated = _with_metadata(member, request)
     if joins := updated != member or request.member_id not in group.members:
-        metadata = (updated.process_id, updated.topology_epoch)
-        records.append(Record(RecordKind.MEMBER_METADATA, request.member_id, metadata))
+        records.append(Record(RecordKind.MEMBER_METADATA, request.member_id, updated.metadata))
     topology_epoch = _topology_epoch(group, request)
     if changes_topology := topology_epoch != group.topology_epoch:
         records.append(Record(RecordKind.TOPOLOGY, value=topology_epoch))
@@ -185,7 +227,7 @@ def _heartbeat(
     if reconciled != updated:
         records.append(Record(RecordKind.CURRENT_ASSIGNMENT, request.member_id, reconciled))
     has_assignment = (
-        request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
+        request.joins
         or reconciled.assigned != member.assigned
         or (config.rules.resends_assignment and request.owned is not None)
     )
@@ -197,18 +239,25 @@ def _heartbeat(
 
 
 def _known_member(group: StreamsGroup, request: HeartbeatRequest) -> CoordinatorMember:
-    member = group.members.get(request.member_id)
-    if member is None and request.member_epoch != JOIN_GROUP_MEMBER_EPOCH:
+    """Return the member that sends a heartbeat. Java: ``getOrMaybeCreateStaticStreamsGroupMember``, and ``Dynamic``."""
+    static = request.instance_id
+    member = group.members.get(request.member_id) if static is None else group.static_member(static)
+    if member is None and not request.joins:
         if group.epoch == 0:
             raise _Refused(GROUP_ID_NOT_FOUND, "the group does not exist")
         raise _Refused(UNKNOWN_MEMBER_ID, f"{request.member_id} is not a member of the group")
+    if static is not None and member is not None:
+        if request.joins and member.epoch != AWAY_EPOCH:
+            raise _Refused(UNRELEASED_INSTANCE_ID, f"{member.member_id} has not left with the instance id {static}")
+        if not request.joins and member.member_id != request.member_id:
+            raise _Refused(FENCED_INSTANCE_ID, f"{member.member_id} has joined with the instance id {static}")
     return member or CoordinatorMember(request.member_id)
 
 
 def _check_epoch(member: CoordinatorMember, request: HeartbeatRequest, rules: CoordinatorRules) -> None:
     """Fence a member whose epoch is wrong; a lost answer explains the previous epoch."""
     epoch = request.member_epoch
-    if epoch == member.epoch or (epoch == JOIN_GROUP_MEMBER_EPOCH and rules.rejoins_with_epoch_0):
+    if epoch == member.epoch or (request.joins and rules.rejoins_with_epoch_0):
         return
     answer_was_lost = epoch == member.previous_epoch and request.owned is not None and request.owned <= member.assigned
     if epoch > member.epoch or not answer_was_lost:
@@ -220,6 +269,7 @@ def _with_metadata(member: CoordinatorMember, request: HeartbeatRequest) -> Coor
         member,
         process_id=member.process_id if request.process_id is None else request.process_id,
         topology_epoch=member.topology_epoch if request.topology_epoch is None else request.topology_epoch,
+        instance_id=request.instance_id,
     )
 
 

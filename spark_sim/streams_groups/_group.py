@@ -28,6 +28,8 @@ class CoordinatorMemberState(enum.Enum):
 
 
 LEFT_EPOCH: Final = -1
+AWAY_EPOCH: Final = -2
+"""The epoch of a static member that has left and may return."""
 
 
 @frozen
@@ -44,6 +46,13 @@ class CoordinatorMember:
     pending_revocation: TasksTuple = NO_TASKS
     assignment_epochs: frozenset[tuple[TaskId, int]] = frozenset()
     """Active task, assigned or pending revocation => the epoch in which it was assigned (KAFKA-19779)."""
+    instance_id: str | None = None
+    """``group.instance.id`` of a static member."""
+
+    @property
+    def metadata(self) -> tuple[str, int, str | None]:
+        """The part that the member itself decides."""
+        return self.process_id, self.topology_epoch, self.instance_id
 
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether nothing is left to reconcile."""
@@ -89,6 +98,14 @@ class StreamsGroup:
         """The active tasks that have an owner."""
         return frozenset[TaskId]().union(*(member.held.active for member in self.members.values()))
 
+    def is_present(self, member_id: str) -> bool:
+        """Whether the group has a member that has not left."""
+        return member_id in self.members and self.members[member_id].epoch != AWAY_EPOCH
+
+    def static_member(self, instance_id: str) -> CoordinatorMember | None:
+        """Return the member with a ``group.instance.id``."""
+        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
+
     def tasks_of_process(self, process_id: str) -> TasksTuple:
         """Return the tasks that the members of a process hold."""
         members = (member.held for member in self.members.values() if member.process_id == process_id)
@@ -108,7 +125,7 @@ class StreamsGroup:
         if self.topology_epoch is not None:
             records.append(Record(RecordKind.TOPOLOGY, value=self.topology_epoch))
         for name, member in self.members.items():
-            records.append(Record(RecordKind.MEMBER_METADATA, name, (member.process_id, member.topology_epoch)))
+            records.append(Record(RecordKind.MEMBER_METADATA, name, member.metadata))
             records.append(Record(RecordKind.CURRENT_ASSIGNMENT, name, member))
         records += [Record(RecordKind.TARGET_ASSIGNMENT, name, tasks) for name, tasks in self.targets.items()]
         if self.assignment_epoch:
@@ -138,11 +155,10 @@ def _without(mapping: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return {name: value for name, value in mapping.items() if name != key}
 
 
-def _replay_member(group: StreamsGroup, member_id: str, value: tuple[str, int] | None) -> StreamsGroup:
+def _replay_member(group: StreamsGroup, member_id: str, value: tuple[str, int, str | None] | None) -> StreamsGroup:
     member = group.members.get(member_id)
     if value is not None:
-        process_id, topology_epoch = value
-        member = evolve(member or CoordinatorMember(member_id), process_id=process_id, topology_epoch=topology_epoch)
+        member = _with_metadata(member or CoordinatorMember(member_id), value)
         return evolve(group, members={**group.members, member_id: member})
     if member is None:
         return group
@@ -157,9 +173,13 @@ def _replay_current(group: StreamsGroup, member_id: str, value: CoordinatorMembe
         if member is None:
             return group
         value = CoordinatorMember(member_id, epoch=LEFT_EPOCH, previous_epoch=LEFT_EPOCH)
-    member = member or CoordinatorMember(member_id)
-    value = evolve(value, process_id=member.process_id, topology_epoch=member.topology_epoch)
+    value = _with_metadata(value, (member or CoordinatorMember(member_id)).metadata)
     return evolve(group, members={**group.members, member_id: value})
+
+
+def _with_metadata(member: CoordinatorMember, metadata: tuple[str, int, str | None]) -> CoordinatorMember:
+    process_id, topology_epoch, instance_id = metadata
+    return evolve(member, process_id=process_id, topology_epoch=topology_epoch, instance_id=instance_id)
 
 
 def _replay_target(group: StreamsGroup, member_id: str, value: TasksTuple | None) -> StreamsGroup:

@@ -31,6 +31,8 @@ class SimulatedThread:
     name: str
     """``A``, or ``A.1`` for one of several members of process A."""
     release: str
+    is_static: bool = False
+    """Whether it has a ``group.instance.id``."""
     topology_epoch: int = 0
     client: StreamsGroupMember | None = None
     restarts: bool = False
@@ -68,6 +70,11 @@ class SimulatedThread:
         return self.client is not None and self.client.state in _HAS_TASKS
 
     @property
+    def can_commit(self) -> bool:
+        """Whether it commits offsets as a member: outside the group it has no epoch to do that."""
+        return self.client is not None and self.client.epoch > 0
+
+    @property
     def can_send(self) -> bool:
         """Whether the next heartbeat can be sent."""
         return self.client is not None and self.client.sends_heartbeats and self.response is None
@@ -80,6 +87,7 @@ class SimulatedThread:
             process_id=self.process_id,
             rebalance_timeout_ms=1,
             topology={"epoch": self.topology_epoch},
+            instance_id=self.name if self.is_static else None,
             reports_while_reconciling=self.rules.reports_while_reconciling,
         )
         return evolve(self, client=StreamsGroupMember(profile).subscribe(), restarts=False, response=None)
@@ -153,4 +161,5 @@ def _request(fields: Mapping[str, Any]) -> HeartbeatRequest:
         fields["processId"],
         None if topology is None else topology["epoch"],
         owned_tasks([None if fields[role] is None else decode_tasks(fields[role]) for role in TASK_FIELDS]),
+        fields["instanceId"],
     )

@@ -30,7 +30,9 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     PROPERTIES,
     REBALANCING_TERMINATES,
     STANDBY_STAYS,
+    STATIC_RETURNS,
     always,
+    changed_returns,
     eventually,
     moved_standbys,
 )
@@ -51,6 +53,7 @@ class Budget:
     restarts: int = 0
     updates: int = 0
     retirements: int = 0
+    rolls: int = 0
     faults: int = 0
 
     def spend(self, name: str) -> Budget:
@@ -64,6 +67,7 @@ _OPERATOR_VERBS: Final = {
     "restart": "restarts",
     "update": "updates",
     "retire": "retirements",
+    "roll": "rolls",
 }
 
 
@@ -148,8 +152,9 @@ class GroupModel:
                 if not self.cell.settles or verb in _SETTLED_FAULTS:
                     for step in possible_steps(world, verb):
                         yield step, budget.spend("faults"), FAULT_ACTION
-        for step in possible_steps(world, "arrive"):
-            yield step, budget, FAULT_ACTION
+        for verb in ("arrive", "arrive-commit"):
+            for step in possible_steps(world, verb):
+                yield step, budget, FAULT_ACTION
 
     def canonical(self, state: SearchState) -> Hashable:
         """Return a key that is equal for states that differ only in their epochs' values."""
@@ -181,6 +186,9 @@ class GroupModel:
             after, steps = taken[-1][1], (step, _SETTLE)
         if STANDBY_STAYS in self.cell.properties and after.group.targets != before.group.targets:
             for violation in moved_standbys(before, after):
+                return Transition(steps, None, 1 | label, violation)
+        if STATIC_RETURNS in self.cell.properties:
+            for violation in changed_returns(before, after):
                 return Transition(steps, None, 1 | label, violation)
         return Transition(steps, SearchState(after, then.budget), 1 | label)
 

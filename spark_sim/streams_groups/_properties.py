@@ -10,6 +10,7 @@ from typing import Final
 from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.streams_groups._coordinator import accepts_commit
+from streams_assignor.spark_sim.streams_groups._group import AWAY_EPOCH
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
 from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from streams_assignor.spark_sim.streams_groups._world import World
@@ -20,6 +21,8 @@ SINGLE_COMMITTER: Final = "always: no two members can commit offsets of a task"
 ONE_COPY_PER_PROCESS: Final = "always: no process has a task twice"
 TARGET_COMPLETE: Final = "always: the target has every task once, and the configured standbys"
 NO_MEMBER_FAILS: Final = "always: no member fails"
+NO_LATE_COMMIT: Final = "always: no late commit is accepted for a task that another member has taken since"
+STATIC_RETURNS: Final = "always: a static member returns to the target that it had"
 STANDBY_STAYS: Final = "always: a standby stays on a process that has room for it"
 EVERY_TASK_OWNED: Final = "eventually: every task is processed"
 NO_MEMBER_WAITS: Final = "eventually: every member has its target assignment"
@@ -30,6 +33,8 @@ PROPERTIES: Final = (
     SINGLE_COMMITTER,
     ONE_COPY_PER_PROCESS,
     TARGET_COMPLETE,
+    NO_LATE_COMMIT,
+    STATIC_RETURNS,
     NO_MEMBER_FAILS,
     EVERY_TASK_OWNED,
     NO_MEMBER_WAITS,
@@ -46,6 +51,8 @@ def always(world: World) -> Iterator[Violation]:
     yield from _shared_tasks(world)
     yield from _doubled_tasks(world)
     yield from _incomplete_target(world)
+    for name, reason in world.overwritten:
+        yield Violation(NO_LATE_COMMIT, name, reason)
     for name, reason in world.failed:
         yield Violation(NO_MEMBER_FAILS, name, reason)
 
@@ -86,6 +93,18 @@ def moved_standbys(before: World, after: World) -> Iterator[Violation]:
                     yield Violation(STANDBY_STAYS, lost, text)
 
 
+def changed_returns(before: World, after: World) -> Iterator[Violation]:
+    """Yield the static members whose return gives them another target, although the target was new enough."""
+    if before.group.assignment_epoch != before.group.epoch:
+        return
+    for member_id, away in before.group.members.items():
+        back = after.group.static_member(away.instance_id) if away.epoch == AWAY_EPOCH and away.instance_id else None
+        if back is not None and after.group.is_present(back.member_id):
+            had, has = before.group.targets.get(member_id), after.group.targets.get(back.member_id)
+            if had != has or before.group.epoch != after.group.epoch:
+                yield Violation(STATIC_RETURNS, back.member_id, f"its target was {had}, and is {has} after its return")
+
+
 def _waits(world: World, member: SimulatedThread) -> str:
     client, registered = member.client, world.group.members.get(member.member_id)
     if client is None or client.state is not StreamsMemberState.STABLE:
@@ -102,9 +121,8 @@ def _shared_tasks(world: World) -> Iterator[Violation]:
     group, rules = world.group, world.config.rules
     for thread, other in combinations(world.members.values(), 2):
         for task in sorted(thread.running & other.running):
-            members = [member for member in (thread, other) if member.member_id in group.members]
             text = f"{task} is also processed by {thread.name}"
-            if len(members) == 2:
+            if all(group.is_present(member.member_id) for member in (thread, other)):
                 yield Violation(SINGLE_OWNER, other.name, text)
             if all(_commits(world, member, task) for member in (thread, other)):
                 yield Violation(
@@ -113,8 +131,9 @@ def _shared_tasks(world: World) -> Iterator[Violation]:
 
 
 def _commits(world: World, member: SimulatedThread, task: TaskId) -> bool:
-    epoch = member.client.epoch if member.client else 0
-    return accepts_commit(world.group, member.member_id, epoch, task, world.config.rules)
+    return member.can_commit and accepts_commit(
+        world.group, member.member_id, member.client.epoch if member.client else 0, task, world.config.rules
+    )
 
 
 def _doubled_tasks(world: World) -> Iterator[Violation]:

@@ -28,6 +28,8 @@ class CoordinatorRules:
     """Whether its task assignor starts from the tasks that the members have, not from the target before."""
     doubles_tasks: bool = False
     """Whether its task assignor (any since KIP-1357) makes each active task also a standby of its owner."""
+    has_static_members: bool = False
+    """Whether a member can be static."""
     resends_assignment: bool = False
     """Whether the answer to a heartbeat with all owned tasks has the assignment, as in groups of KIP-848."""
 
@@ -44,6 +46,7 @@ class ClientRules:
 
 _BEFORE_19233: Final = {"rejoins_with_epoch_0": False, "has_assignment_epochs": False}
 _SINCE_4_2: Final = {"rejoins_with_epoch_0": True, "has_assignment_epochs": True}
+_SINCE_4_4: Final = {"changes_roles": True, "assigns_from_current": True, "has_static_members": True}
 
 RULES: Final[Mapping[str, CoordinatorRules]] = {
     rules.release: rules
@@ -53,7 +56,7 @@ RULES: Final[Mapping[str, CoordinatorRules]] = {
             CoordinatorRules(name, assignor=name, **_SINCE_4_2)
             for name in ("4.2.0", "4.2.1", "4.2.2", "4.3.0", "4.3.1")
         ),
-        CoordinatorRules("4.4.0", assignor="4.4.0", **_SINCE_4_2, changes_roles=True, assigns_from_current=True),
+        CoordinatorRules("4.4.0", assignor="4.4.0", **_SINCE_4_2, **_SINCE_4_4),
         CoordinatorRules("mistaken", assignor="4.2.2", **_SINCE_4_2, doubles_tasks=True),
         CoordinatorRules("fixed", assignor="4.2.2", **_SINCE_4_2, resends_assignment=True),
     )

@@ -8,12 +8,24 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.streams_groups._coordinator import GroupConfig, HeartbeatRequest
 from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
 from streams_assignor.spark_sim.streams_groups._rules import rules_of
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario
 from streams_assignor.streams_group import StreamsGroupMember
+
+
+@frozen
+class LateCommit:
+    """A commit that is on its way."""
+
+    member_id: str
+    epoch: int
+    tasks: frozenset[TaskId]
+    overtaken: frozenset[TaskId] = frozenset()
+    """Those of its tasks that another member has taken since."""
 
 
 @frozen
@@ -25,6 +37,11 @@ class World:
     group: StreamsGroup = NO_GROUP
     late: tuple[HeartbeatRequest, ...] = ()
     """Heartbeats that their members no longer wait for and that can still reach the coordinator."""
+    commits: tuple[LateCommit, ...] = ()
+    next_release: str = ""
+    """The release of the brokers that the group can move to."""
+    overwritten: tuple[tuple[str, str], ...] = ()
+    """Members whose commits were accepted for a task that another member had taken since, with the reason."""
     classic_members: int = 0
     """Members of the classic protocol; while there are any, the group is none of the streams protocol."""
     failed: tuple[tuple[str, str], ...] = ()
@@ -41,6 +58,7 @@ class World:
     def free_member_id(self, name: str) -> str:
         """Return a member id that nothing refers to; Java draws a random one."""
         used = {*self.group.members, *(request.member_id for request in self.late)}
+        used |= {commit.member_id for commit in self.commits}
         used |= {member.member_id for member in self.members.values()}
         return next(
             member_id
@@ -72,13 +90,17 @@ class World:
             frozenset((name, _group_member_key(member, shift)) for name, member in group.members.items()),
             frozenset(group.targets.items()),
             frozenset((evolve(request, member_epoch=shift(request.member_epoch))) for request in self.late),
+            frozenset((evolve(commit, epoch=shift(commit.epoch))) for commit in self.commits),
+            self.config.rules.release,
             self.classic_members,
             self.failed,
+            self.overwritten,
         )
 
     def _epochs(self) -> list[int]:
         group = self.group
         epochs = [group.epoch, group.assignment_epoch, *(request.member_epoch for request in self.late)]
+        epochs += [commit.epoch for commit in self.commits]
         for member in group.members.values():
             epochs += [member.epoch, member.previous_epoch, *(epoch for _, epoch in member.assignment_epochs)]
         for thread in self.members.values():
@@ -90,8 +112,11 @@ class World:
 def initial_world(scenario: GroupScenario) -> World:
     """Return the group of a scenario before its first step."""
     config = GroupConfig(scenario.topology, scenario.num_standby_replicas, rules_of(scenario.coordinator))
-    members = {name: SimulatedThread(name, release) for name, release in scenario.members}
-    return World(config, members, classic_members=scenario.classic_members)
+    members = {
+        name: SimulatedThread(name, release, is_static=name in scenario.static_members)
+        for name, release in scenario.members
+    }
+    return World(config, members, classic_members=scenario.classic_members, next_release=scenario.next_coordinator)
 
 
 def _is_positive(epoch: int) -> bool:

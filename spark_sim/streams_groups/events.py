@@ -8,7 +8,7 @@ from attrs import asdict, frozen
 
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.streams_groups._actions import apply_step
-from streams_assignor.spark_sim.streams_groups._properties import always, eventually
+from streams_assignor.spark_sim.streams_groups._properties import always, changed_returns, eventually
 from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS
 from streams_assignor.spark_sim.streams_groups._world import World, initial_world
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
@@ -57,7 +57,8 @@ def trace_run(scenario: GroupScenario) -> TracedRun:
     violations: dict[Violation, None] = {}
     for step in scenario.steps:
         after = apply_step(world, step)
-        new = [violation for violation in always(after) if violation not in violations]
+        seen = (*changed_returns(world, after), *always(after))
+        new = [violation for violation in seen if violation not in violations]
         violations.update(dict.fromkeys(new))
         steps.append((step, (*_changes(world, after), *_violation_events(new))))
         world = after

@@ -60,13 +60,11 @@ def _parse_member(word: str, member_names: Sequence[str]) -> tuple[str, str]:
 
 
 def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenario:
-    values = {"tasks": "2", "standbys": "0", "stateless": "", "classic": "0"}
+    values = {"tasks": "2", "standbys": "0", "stateless": "", "static": "", "next": "", "classic": "0"}
     for word in words:
         option, equals, value = word.partition("=")
         if not equals or option not in values:
-            raise ScenarioError(
-                f"expected tasks=, standbys=, stateless= or classic= after the group's release, got {word!r}"
-            )
+            raise ScenarioError(f"expected one of {'=, '.join(values)}= after the group's release, got {word!r}")
         values[option] = value
     partitions = tuple(_number("tasks", number) for number in values["tasks"].split("+"))
     if not 0 < sum(partitions) <= MAX_TASKS or 0 in partitions:
@@ -74,12 +72,17 @@ def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenari
     stateless = {_number("stateless", number) for number in values["stateless"].split(",") if number}
     if stateless - set(range(len(partitions))):
         raise ScenarioError(f"expected subtopologies below {len(partitions)}, got stateless={values['stateless']}")
+    static, names = tuple(filter(None, values["static"].split(","))), [name for name, _ in scenario.members]
+    if set(static) - set(names):
+        raise ScenarioError(f"expected members of {', '.join(names)}, got static={values['static']}")
     stateful = tuple(number not in stateless for number in range(len(partitions)))
     return evolve(
         scenario,
         topology=GroupTopology(partitions, stateful),
         num_standby_replicas=_number("standbys", values["standbys"]),
         classic_members=_number("classic", values["classic"]),
+        next_coordinator=values["next"] and rules_of(values["next"]).release,
+        static_members=static,
     )
 
 

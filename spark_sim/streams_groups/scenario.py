@@ -4,8 +4,9 @@
 
 The head lists the members with their releases (``A.1`` and ``A.2`` are two members of process A), ``group`` with the
 release of the group coordinator, and what the group is like: ``tasks=2+1`` are two subtopologies with two and one
-tasks, ``standbys`` is num.standby.replicas, ``stateless`` names subtopologies without state, and ``classic``
-counts members of the classic protocol that the group still has. No other member runs at first.
+tasks, ``standbys`` is num.standby.replicas, ``stateless`` names subtopologies without state, ``static`` names members
+with a ``group.instance.id``, ``next`` is the release to which the brokers are brought, and ``classic`` counts members
+of the classic protocol that the group still has. No other member runs at first.
 ``VERBS`` lists the steps.
 """
 
@@ -54,6 +55,10 @@ VERBS: Final[Mapping[str, Verb[StreamsGroupOperands]]] = {
     "arrive": make_verb(
         StreamsGroupOperands.MEMBER_ID, "a late heartbeat of member id {names} reaches the coordinator"
     ),
+    "delay-commit": make_verb(StreamsGroupOperands.MEMBER, "a commit of {names} is late"),
+    "arrive-commit": make_verb(
+        StreamsGroupOperands.MEMBER_ID, "a late commit of member id {names} reaches the coordinator"
+    ),
     "silence": make_verb(
         StreamsGroupOperands.MEMBER, "the session of {names} ends, as no heartbeat reaches the coordinator"
     ),
@@ -62,12 +67,14 @@ VERBS: Final[Mapping[str, Verb[StreamsGroupOperands]]] = {
     ),
     "retire": make_verb(StreamsGroupOperands.NOTHING, "a member of the classic protocol leaves the group"),
     "failover": make_verb(StreamsGroupOperands.NOTHING, "another broker becomes the coordinator and loads the records"),
+    "roll": make_verb(StreamsGroupOperands.NOTHING, "a broker of the next release becomes the coordinator"),
     "settle": make_verb(StreamsGroupOperands.NOTHING, "the protocol goes on until nothing changes"),
 }
 """The verbs of steps."""
 
 FAULTS: Final = (
-    *("crash", "stall", "lose-request", "lose-response", "slow-response", "delay", "silence", "linger", "failover"),
+    *("crash", "stall", "lose-request", "lose-response", "slow-response", "delay", "delay-commit", "silence"),
+    *("linger", "failover"),
 )
 """The steps that a search counts as faults."""
 
@@ -103,6 +110,9 @@ class GroupScenario:
     classic_members: int = 0
     """Members of the classic protocol that are in the group when it migrates."""
     coordinator: str = NEWEST
+    next_coordinator: str = ""
+    """The release to which the brokers are brought; "" if they stay."""
+    static_members: tuple[str, ...] = ()
     steps: tuple[GroupStep, ...] = ()
 
     @property
@@ -112,6 +122,8 @@ class GroupScenario:
         words += ["group", self.coordinator, f"tasks={'+'.join(map(str, self.topology.partitions))}"]
         words += [f"standbys={self.num_standby_replicas}"] if self.num_standby_replicas else []
         words += [f"classic={self.classic_members}"] if self.classic_members else []
+        words += [f"next={self.next_coordinator}"] if self.next_coordinator else []
+        words += [f"static={','.join(self.static_members)}"] if self.static_members else []
         stateless = [str(number) for number, is_stateful in enumerate(self.topology.stateful) if not is_stateful]
         return " ".join([*words, *([f"stateless={','.join(stateless)}"] if stateless else [])])
 

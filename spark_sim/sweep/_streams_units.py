@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import astuple, evolve, frozen
 
 from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
@@ -31,12 +31,15 @@ class StreamsUnit(WorkUnit):
     @property
     def key(self) -> str:
         """A short name."""
-        return "-".join((self.search.finding.name, *self.cell.instances, str(self.search.is_affected)))
+        name = self.search.finding.name.replace(", ", "-").replace(" ", "-").replace("+", "-")
+        return "-".join((name, *self.cell.instances, str(self.search.is_affected)))
 
     @property
     def cost(self) -> float:
-        """The estimated work: a search takes less than a tenth of a second."""
-        return 50_000
+        """The estimated work, good to a factor of ten: each further event costs five times as much."""
+        budget = self.search.budget
+        events = 1 if self.search.finding.settles else sum(astuple(budget))
+        return 100_000 * 5.0 ** max(events - 1, 0)
 
     def result(self) -> RegressionResult:
         """Explore every schedule, and replay the example."""

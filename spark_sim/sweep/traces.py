@@ -169,10 +169,10 @@ def trace_line(line: str) -> Trace[Any]:
     Raises:
         ScenarioError: It is none, or a step is not possible.
     """
-    if is_broker_scenario(line):
-        return trace_broker_scenario(parse_broker_scenario(line))
     if is_group_scenario(line):
         return trace_group_scenario(parse_group_scenario(line))
+    if is_broker_scenario(line):
+        return trace_broker_scenario(parse_broker_scenario(line))
     with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
         return trace(Scenario.parse(line))
 

@@ -116,6 +116,44 @@ def test_a_member_whose_epoch_is_wrong_is_fenced(case):
     assert expected == heartbeat(world.group, HeartbeatRequest(member_id, epoch, owned=owned), world.config)[1].error
 
 
+STATIC = "A@4.4.0 B@4.4.0 group 4.4.0 static=A,B | start A | settle | start B | settle"
+AWAY = f"{STATIC} | stop A | callback A | heartbeat A"
+FENCED_INSTANCE, UNRELEASED, INVALID = 82, 111, 42
+
+
+@for_each(
+    [
+        (STATIC, "A#2", 0, UNRELEASED),
+        (STATIC, "A#1", 0, UNRELEASED),
+        (STATIC, "A#2", 2, FENCED_INSTANCE),
+        (STATIC, "A#2", -2, FENCED_INSTANCE),
+        (STATIC, "A#1", -1, 0),
+        (STATIC.replace("static=A,B", "static=B"), "A#2", 2, UNKNOWN),
+        (AWAY, "A#2", 0, 0),
+        (AWAY, "A#1", 0, 0),
+        (AWAY, "A#1", 2, FENCED),
+        (STATIC.replace("static=A,B", "").replace("group 4.4.0", "group 4.3.1"), "A#2", 0, INVALID),
+    ]
+)
+def test_an_instance_id_has_one_member_until_that_one_is_away(case):
+    line, member_id, epoch, expected = case
+    world = _actions.run_scenario(parse_scenario(line))
+    request = HeartbeatRequest(member_id, epoch, "A", 0, owned=NO_TASKS, instance_id="A")
+
+    assert expected == heartbeat(world.group, request, world.config)[1].error
+
+
+def test_a_static_member_that_is_away_holds_its_tasks_and_nothing_that_it_was_to_revoke():
+    """B stalls before it has revoked a task that A is to have."""
+    line = f"{AWAY} | expire A#1 | heartbeat B | callback B | heartbeat B | start A | heartbeat A | callback A"
+    world = _actions.run_scenario(parse_scenario(f"{line} | heartbeat B | stall B | heartbeat B"))
+    member = world.group.members["B#1"]
+
+    assert (-2, NO_TASKS) == (member.epoch, member.pending_revocation)
+    assert 1 == len(member.assigned.active)
+    assert {0} == {epoch for _, epoch in member.assignment_epochs}
+
+
 def test_a_member_whose_topology_is_older_than_that_of_the_group_is_told_so():
     world, stale = initial_world(parse_scenario(LINE)), []
     group = world.group

@@ -1,12 +1,22 @@
 """The scenario language of streams groups: parsing, messages, traces."""
 
 import pytest
+from attrs import evolve
 
-from streams_assignor.spark_sim.streams_groups._actions import run_scenario
-from streams_assignor.spark_sim.streams_groups._properties import NO_MEMBER_FAILS, SINGLE_OWNER, eventually
+from streams_assignor.spark_sim.streams_groups import _actions
+from streams_assignor.spark_sim.streams_groups._actions import possible_steps, run_scenario
+from streams_assignor.spark_sim.streams_groups._properties import (
+    NO_LATE_COMMIT,
+    NO_MEMBER_FAILS,
+    SINGLE_OWNER,
+    STATIC_RETURNS,
+    changed_returns,
+    eventually,
+)
 from streams_assignor.spark_sim.streams_groups._rules import RULES
 from streams_assignor.spark_sim.streams_groups.events import trace_run
 from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from streams_assignor.spark_sim.sweep.traces import trace_line
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.releases import RELEASES
 
@@ -25,6 +35,7 @@ def test_every_release_with_streams_groups_has_its_rules():
         TWO,
         f"{TWO} | start A | settle | start B | heartbeat B | expire A#1 | failover | settle",
         "A.1@4.2.0 A.2@fixed group 4.1.1 tasks=2+1 standbys=2 classic=2 stateless=1 | start A.1 | arrive A.1#2",
+        "A@4.4.0 B@4.4.0 group 4.3.1 tasks=2 next=4.4.0 static=A | start A | delay-commit A | arrive-commit A#1 | roll",
     ],
 )
 def test_a_line_is_that_of_its_scenario(line):
@@ -46,10 +57,12 @@ def test_other_scenarios_are_not_of_a_streams_group(line):
         ("a@4.3.1 group 4.3.1", "expected MEMBER@RELEASE such as A@4.3.1 or A.2@4.3.1, got 'a@4.3.1'"),
         ("A@4.3.1 A@4.2.0 group 4.3.1", "expected different members, got A twice"),
         ("A@3.9.2 group 4.3.1", "expected a release with streams groups, one of 4.1.0"),
-        ("A@4.3.1 group 4.3.1 threads=2", "expected tasks=, standbys=, stateless= or classic=.* got 'threads=2'"),
+        ("A@4.3.1 group 4.3.1 threads=2", "expected one of tasks=, .* classic= after .* got 'threads=2'"),
         ("A@4.3.1 group 4.3.1 tasks=0", "expected 1 to 100 tasks such as tasks=2.1, got tasks=0"),
         ("A@4.3.1 group 4.3.1 tasks=two", "expected a number below 1000 in tasks=, got 'two'"),
         ("A@4.3.1 group 4.3.1 tasks=1 stateless=1", "expected subtopologies below 1, got stateless=1"),
+        ("A@4.4.0 group 4.4.0 static=B", "expected members of A, got static=B"),
+        ("A@4.4.0 group 4.4.0 next=3.9", "expected a release with streams groups, one of 4.1.0"),
         ("A@4.3.1 group 4.3.1 | bounce A", "expected one of start, stop, .* got 'bounce A'"),
         ("A@4.3.1 group 4.3.1 | start", "expected one member after start, got ''"),
         ("A@4.3.1 group 4.3.1 | start B", "expected one member of A after start, got 'B'"),
@@ -99,6 +112,65 @@ def test_a_failover_keeps_the_group():
 
     assert before.group == after.group
     assert (True, False) == (before.members["A"].response is not None, after.members["A"].response is not None)
+
+
+def test_a_roll_of_the_brokers_keeps_the_group_and_changes_its_rules():
+    world = run_scenario(parse_scenario("A@4.4.0 group 4.3.1 next=4.4.0 | start A | settle | roll"))
+
+    assert "4.4.0" == world.config.rules.release
+    assert ["A#1"] == [*world.group.members]
+    assert [] == list(possible_steps(world, "roll"))
+
+
+STATIC = "A@4.4.0 B@4.4.0 group 4.4.0 static=A,B | start A | settle | start B | settle"
+
+
+def test_a_static_member_returns_to_its_tasks_without_an_epoch():
+    before = run_scenario(parse_scenario(STATIC))
+    away = run_scenario(parse_scenario(f"{STATIC} | stop A | callback A | heartbeat A"))
+    back = run_scenario(parse_scenario(f"{STATIC} | restart A | settle"))
+
+    assert ("A#1", False, True) == (*away.group.members.keys() - {"B#1"}, *map(away.group.is_present, ("A#1", "B#1")))
+    assert {"A#2", "B#1"} == back.group.members.keys()
+    assert before.group.epoch == away.group.epoch == back.group.epoch
+    assert before.members["A"].tasks == back.members["A"].tasks
+
+
+def test_a_streams_group_whose_member_restarts_is_not_taken_for_brokers():
+    """Brokers restart, too: `replay` asked for NODE@RELEASE."""
+    assert (
+        "the group is in epoch 3" == trace_line("A@4.3.1 group 4.3.1 | start A | settle | restart A | settle").summary
+    )
+
+
+def test_the_tasks_of_a_static_member_that_does_not_return_move_when_its_session_ends():
+    world = run_scenario(parse_scenario(f"{STATIC} | stop A | callback A | heartbeat A | expire A#1 | settle"))
+
+    assert world.config.topology.tasks == world.members["B"].running
+
+
+def test_a_return_with_another_target_is_a_violation():
+    away, back = (
+        run_scenario(parse_scenario(f"{STATIC} | restart A | callback A | heartbeat A {steps}"))
+        for steps in ("", "| start A | heartbeat A")
+    )
+    changed = evolve(back, group=evolve(back.group, targets={}))
+
+    assert [] == list(changed_returns(away, back))
+    assert [STATIC_RETURNS] == [violation.property for violation in changed_returns(away, changed)]
+    assert [] == list(changed_returns(evolve(away, group=evolve(away.group, assignment_epoch=0)), changed))
+
+
+def test_a_late_commit_counts_only_if_another_member_has_taken_its_task(monkeypatch):
+    """The second one is refused by every coordinator that is right."""
+    late = "A@fixed B@fixed group 4.4.0 | start A | settle | delay-commit A"
+    monkeypatch.setattr(_actions, "accepts_commit", lambda *_: True)
+    in_time, overtaken = (
+        trace_run(parse_scenario(f"{late} {steps}| arrive-commit A#1")) for steps in ("", "| start B | settle ")
+    )
+
+    assert () == in_time.violations
+    assert [NO_LATE_COMMIT] == [violation.property for violation in overtaken.violations]
 
 
 def test_a_topology_cannot_change_while_the_group_exists():

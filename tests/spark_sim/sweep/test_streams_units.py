@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from itertools import combinations
 
 import pytest
 
@@ -9,18 +10,50 @@ from streams_assignor.spark_sim.regressions.regression_search import RegressionR
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
 from streams_assignor.spark_sim.sweep._streams_units import streams_units
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.report._regression_lines import judge
 from streams_assignor.spark_sim.sweep.report.cells_page import history_page
-from streams_assignor.spark_sim.sweep.suites import FinishedSweep, exports, streams_suite
+from streams_assignor.spark_sim.sweep.suites import HISTORY, FinishedSweep, exports, streams_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
 from streams_assignor.spark_sim.sweep.tables.rows import REGRESSION_SUITE
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from streams_assignor.spark_sim.sweep.traces import trace_line
 
-UNITS = streams_units()
+UNITS = [
+    unit for unit in streams_units() if unit.search.finding.name.startswith("S") or unit.search.finding.name in FAULTS
+]
+OTHERS = [unit for unit in streams_units() if unit not in UNITS]
 
 
 @pytest.fixture(scope="module")
 def results():
     return [unit.result() for unit in UNITS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", OTHERS, ids=lambda unit: unit.key)
+def test_a_check_finds_nothing(unit):
+    assert unit.result().as_expected
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_spark_and_processes_have_the_same_tables(tmp_path):
+    suite = streams_suite().with_units(
+        unit for unit in UNITS if unit.search.finding.name in {"S1", "S8", "delay-commit"}
+    )
+    for master in (PROCESSES, "local[2]"):
+        run_sweep(suite, tmp_path / master, master=master)
+
+    for table in TABLES:
+        plain, on_spark = (
+            sorted(map(repr, LocalTables(tmp_path / each).read(table))) for each in (PROCESSES, "local[2]")
+        )
+        assert plain == on_spark
+    plain, on_spark = ((tmp_path / each / HISTORY).read_bytes() for each in (PROCESSES, "local[2]"))
+    assert plain == on_spark
 
 
 def test_each_finding_is_where_it_is_expected_and_its_example_shows_it(results):
@@ -45,10 +78,12 @@ def test_a_finding_where_it_is_not_expected_is_a_failure(results):
     assert not judge(wrong).good
 
 
-def test_every_finding_has_a_group_that_has_it_every_fault_a_check_and_their_units_have_names_of_their_own():
+def test_every_finding_has_a_group_that_has_it_every_fault_checks_and_their_units_have_names_of_their_own():
     suite = streams_suite()
+    checks = [finding.name for finding in FINDINGS if not finding.affected]
 
-    assert list(FAULTS) == [finding.name for finding in FINDINGS if not finding.affected]
+    assert {name.partition(", ")[0] for name in checks} == {*FAULTS, *map("+".join, combinations(FAULTS, 2))}
+    assert {4} == {sum(name.partition(", ")[0] == fault for name in checks) for fault in FAULTS}
     assert len(suite.units) == len({unit.key for unit in suite.units}) == len(set(suite.cells))
     assert [repr(unit) for unit in suite.units] == [repr(pickle.loads(pickle.dumps(unit))) for unit in suite.units]
 
