@@ -28,6 +28,8 @@ class CarriedSetting:
     """As it is given, with its prefix; empty if it is not."""
     others: tuple[str, ...] = ()
     """The places that have another value, under a condition."""
+    is_default: bool = False
+    """Whether the value is what a placeholder stands for unless something else sets it."""
 
     @property
     def applied(self) -> int | None:
@@ -127,7 +129,8 @@ def _carried(name: str, row: GroupConfiguration, settings: Sequence[SettingFacts
     first, *others = stated(name, settings)
     differing = (setting.where for setting in others if setting.value != first.value)
     key = next(filter(None, (_key_of(variant, name) for variant in settings)))
-    return CarriedSetting(row, _number(name, first), first.where, key, tuple(dict.fromkeys(differing)))
+    others_at = tuple(dict.fromkeys(differing))
+    return CarriedSetting(row, _number(name, first), first.where, key, others_at, first.is_default)
 
 
 def _without_prefix(name: str) -> str:
@@ -139,6 +142,8 @@ def _number(name: str, setting: Setting) -> int | None:
     if not setting.reaches_kafka or is_placeholder(text):
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        if setting.is_default:
+            return None
         raise invalid_value(name, text, "expected a number that is not negative")
     return int(text)
 
@@ -154,5 +159,10 @@ def limits_of(settings: Sequence[CarriedSetting]) -> Iterator[str]:
             )
         if setting.where and setting.given is None:
             yield f"{setting.where} does not tell the value of {setting.key}: put it into the line"
+        elif setting.is_default:
+            yield (
+                f"{setting.key}={setting.given} ({setting.where}) is the default of a placeholder: if something else "
+                "sets it, change the line"
+            )
         if setting.others:
             yield f"{setting.key} is another one in {', '.join(setting.others)}: the group has one value for all"

@@ -367,6 +367,17 @@ def test_placeholders_are_no_names_of_groups_and_servers(tmp_path):
     assert all("expected --bootstrap-servers" in text for text in refused)
 
 
+def test_the_default_of_a_placeholder_is_no_sure_value(tmp_path):
+    """It was printed like a value, and refused like one."""
+    path = tmp_path / "members.properties"
+    path.write_text("num.standby.replicas=${N:1}\nsession.timeout.ms=${S:soon}\n")
+    text = run(*STREAMS, "--config", path).output
+
+    assert "--add-config 'streams.num.standby.replicas=1,streams.session.timeout.ms=<session.timeout.ms>'" in text
+    assert f"note: num.standby.replicas=1 ({path} line 1) is the default of a placeholder: if something else" in text
+    assert f"note: {path} line 2 does not tell the value of session.timeout.ms: put it into the line" in text
+
+
 def test_a_topology_that_is_no_text_is_refused(tmp_path):
     file = tmp_path / "topology.txt"
     file.write_bytes(b"\xff")
