@@ -56,7 +56,8 @@ def code_facts(
         target: The release that it goes to.
         code: Returns the classes of a release, with those for Scala if the application uses them.
     """
-    libraries = {library.name: library.version for library in archives.libraries if not library.is_own}
+    in_order = sorted(archives.libraries, key=str)  # of a set: equal files have equal plans
+    libraries = {library.name: library.version for library in in_order if not library.is_own}
     artifacts = {artifact.name: artifact.version for artifact in archives.artifacts}
     uses = decisive_references(archives.classes, code(origin), archives.find)
     own: dict[str, tuple[str, ...]] = {}
@@ -100,7 +101,7 @@ def code_facts(
         has_own_classes=archives.own_classes > 0,
         setting_files=archives.setting_files,
         unread=archives.unread,
-        agents=tuple(f"{library} is there" for library in archives.libraries if library.is_agent),
+        agents=tuple(f"{library} is there" for library in in_order if library.is_agent),
         settings=settings_in_code(archives.own_contents(), archives.original_name),
     )
 

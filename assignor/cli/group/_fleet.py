@@ -191,7 +191,7 @@ def _to_upgrade(group: InspectedGroup, live: LiveGroup, target: ResolvedRelease)
         origin = live.origin(target)
         if is_same_release(origin, target):
             stays = StaysOn(origin, target, PlannedApplication(group=live))
-            return GroupToUpgrade(group, live, stays.verdict, stays.headline, stays.verdict is Verdict.SAFE)
+            return GroupToUpgrade(group, live, stays.told, stays.headline, stays.told is Verdict.SAFE)
         planned = plan_for(PlannedApplication(group=live), origin, target)
     except UpgradeError as error:
         return GroupToUpgrade(group, live, Verdict.UNKNOWN, f"unknown: {error}")

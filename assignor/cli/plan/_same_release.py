@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from attrs import evolve, frozen
 
+from streams_assignor.cli.plan.text import CANNOT_BE_TOLD
+from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.upgrade.application.live_group import listed
 from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
 from streams_assignor.upgrade.application_plan import PlannedApplication, blocked_by
@@ -14,8 +16,6 @@ from streams_assignor.upgrade.hazards import TopologyChange
 from streams_assignor.upgrade.releases import ResolvedRelease
 from streams_assignor.upgrade.verdict import Verdict
 
-CANNOT_BE_TOLD: Final = 3
-"""The exit status if no step is known to stop members, and that is not proven."""
 UNKNOWN_PROTOCOL: Final = (
     f"exit status {CANNOT_BE_TOLD}: nothing shows whether this is a streams group, which does not accept the new "
     "topology: --config with group.protocol, or --group, decides"
@@ -42,7 +42,7 @@ class StaysOn:
         return evolve(change, in_streams_group=in_streams_group)
 
     @property
-    def verdict(self) -> Verdict:
+    def told(self) -> Verdict:
         """Whether it is right to do nothing."""
         return Verdict.UNSAFE if [*self._reasons()] else Verdict.UNKNOWN if [*self._doubts()] else Verdict.SAFE
 
@@ -55,8 +55,24 @@ class StaysOn:
     @property
     def headline(self) -> str:
         """The first line of it."""
-        release, nothing = self.target.release, ", nothing to do" if self.verdict is Verdict.SAFE else ""
-        return f"{release} to {release}: {self.verdict.value}: {self.texts[0]}{nothing}"
+        release, nothing = self.target.release, ", nothing to do" if self.told is Verdict.SAFE else ""
+        return f"{release} to {release}: {self.told.value}: {self.texts[0]}{nothing}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        release, change, group = self.target.release.name, self.change, self.application.group
+        plain: dict[str, Any] = {"from": release, "to": release, "verdict": self.told.value, "conditions": []}
+        plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": self.texts}
+        plain |= {"headline": self.headline} | ({"topologies": change.as_json()} if change else {})
+        return plain | ({"live_group": group.as_json()} if group else {})
+
+    def lines(self, _view: DisplayOptions) -> Iterator[str]:
+        """Write the plan as text."""
+        change, group = self.change, self.application.group
+        yield from (self.headline, *(f"note: {note}" for note in self.texts[1:]))
+        for part in (change.lines() if change else (), group.lines() if group else ()):
+            if lines := [*part]:
+                yield from ("", *lines)
 
     def _reasons(self) -> Iterator[str]:
         """Yield why it is wrong to do nothing, or to start the members with the other topology."""

@@ -59,7 +59,7 @@ class BrokerPlan:
     configuration: ConfigurationResult | None
 
     @property
-    def verdict(self) -> Verdict:
+    def told(self) -> Verdict:
         """Unsafe if there is no way or a setting stops a node; unknown if settings that were not read may."""
         if not self.advice.is_possible or (self.configuration and self.configuration.report.stopping):
             return Verdict.UNSAFE
@@ -84,13 +84,13 @@ class BrokerPlan:
     @property
     def headline(self) -> str:
         """The first line of the plan in every form."""
-        return broker_headline(self.advice, self.verdict, self.reasons)
+        return broker_headline(self.advice, self.told, self.reasons)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         plain = self.advice.as_json() | {"headline": self.headline}
         if self.configuration:
-            plain["verdict"], plain["reasons"] = self.verdict.value, list(self.reasons)
+            plain["verdict"], plain["reasons"] = self.told.value, list(self.reasons)
             plain["configuration"] = {
                 "file": self.configuration.file,
                 "left_out": self.configuration.settings.left_out,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,21 +18,18 @@ from streams_assignor.cli.params import ASSUME, FILE, Seconds, cluster_settings,
 from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from streams_assignor.cli.plan._hazards import (
     compare_topology_files,
-    feature_lines,
     library_option,
     named_libraries,
     read_topology,
-    static_verdict_lines,
     topologies_option,
 )
 from streams_assignor.cli.plan._markdown import runbook
-from streams_assignor.cli.plan._same_release import CANNOT_BE_TOLD, UNKNOWN_PROTOCOL, StaysOn
+from streams_assignor.cli.plan._same_release import StaysOn
 from streams_assignor.cli.plan._sarif import sarif
-from streams_assignor.cli.plan.application import application_parts
+from streams_assignor.cli.plan.application import GroupPlan, group_plan
 from streams_assignor.cli.plan.application_settings import read_settings, source_of
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.consumer_protocol import ConsumerPlan, plan_consumer_group
-from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
 from streams_assignor.cli.plan.streams_protocol import (
     ProtocolOptions,
     ProtocolPlan,
@@ -39,30 +37,28 @@ from streams_assignor.cli.plan.streams_protocol import (
     protocol_options,
     told_value,
 )
-from streams_assignor.cli.plan.text import alternative, group_headline, group_plan_lines, print_plan
+from streams_assignor.cli.plan.text import CANNOT_BE_TOLD, print_plan
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.display import DisplayOptions
-from streams_assignor.formats.text import count, sanitize
+from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade import Release, UpgradeError
 from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import Settings
-from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
-from streams_assignor.upgrade.hazards import JudgedHazard
+from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
 from streams_assignor.upgrade.streams_protocol import Reliance, reliances_named
 from streams_assignor.upgrade.streams_protocol.consumers import CONSUMER_PROTOCOL
-from streams_assignor.upgrade.verdict import (
-    TopologyFeature,
-    Verdict,
-    features_named,
-)
+from streams_assignor.upgrade.verdict import TopologyFeature, Verdict, features_named
 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.application.code_report import CodeReport
 
 _SOURCE_ROOTS: Final = "streams-assignor.source-roots"
 _PATH: Final = click.Path(exists=True, path_type=Path)
+_STATUSES: Final = {Verdict.UNSAFE: 1, Verdict.ERROR: 1, Verdict.UNKNOWN: CANNOT_BE_TOLD}
+Plan = GroupPlan | ProtocolPlan | ConsumerPlan | BrokerPlan | StaysOn
+"""One document of a plan, of which every form is made: text of its objects, each other one of its plain values."""
 
 
 @click.command(cls=StrictCommand)
@@ -191,6 +187,7 @@ def plan(
         raise click.UsageError("--from-app and --to-app go together, without FROM, TO, --app and --brokers")
     if own and not (code or to_app):
         raise click.UsageError("--own needs --app")
+    shown = partial(_print_plan, output=output, verbose=verbose)
     protocol.check()
     if brokers and (protocol.group_name or is_given(context, "bootstrap_servers")):
         raise click.UsageError("--group and --bootstrap-servers are for a Streams group; --brokers looks at no cluster")
@@ -209,7 +206,7 @@ def plan(
                 settings_source=source_of(protocol.settings_files),
             )
             consumer_plan = plan_consumer_group(context, protocol, application, offline=offline)
-            _print_protocol_plan(consumer_plan, output=output, verbose=verbose)
+            shown(consumer_plan)
             return
         may_be_found = bool(protocol.group_name) and not protocol.to_protocol
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
@@ -223,7 +220,7 @@ def plan(
                 level=level,
                 level_unchanged=level_unchanged,
             )
-            _print_broker_plan(cluster, output=output, verbose=verbose)
+            shown(cluster)
         else:
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
@@ -242,13 +239,13 @@ def plan(
                 if code:
                     application = evolve(application, code=_judge_code(code, origin.release, target.release, own))
                 protocol_plan = plan_protocol(origin, target, protocol, application, absent=reliances, offline=offline)
-                _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
+                shown(protocol_plan)
                 return
             ends = origin or _origin(application.group, target), target
             if is_same_release(*ends):
                 if code or (settings and not topologies):
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
-                _print_same_release(StaysOn(*ends, application, offline), output)
+                shown(StaysOn(*ends, application, offline))
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
@@ -262,7 +259,7 @@ def plan(
                 raise UpgradeError(
                     "a group of this size is simulated with the classic protocol, and this is a streams group"
                 )
-            _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
+            shown(group_plan(planned, options, offline=offline))
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -313,93 +310,20 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     return read_group(options.group_name, servers, config, assumed)
 
 
-def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> None:
+def _print_plan(planned: Plan, *, output: str, verbose: bool) -> None:
+    """Print a plan, and end with its exit status."""
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        print_plan(cluster.lines(view), cluster.verdict, view)
+        print_plan(planned.lines(view), planned.told, view)
     else:
-        click.echo(_rendered(cluster.as_json(), output))
-    if cluster.verdict is not Verdict.SAFE:
-        sys.exit(CANNOT_BE_TOLD if cluster.verdict is Verdict.UNKNOWN else 1)
-
-
-def _print_protocol_plan(protocol_plan: ProtocolPlan | ConsumerPlan, *, output: str, verbose: bool) -> None:
-    told = protocol_plan.told
-    is_safe = told is not Verdict.UNSAFE
-    notes = (*protocol_plan.notes, *_undecided_note(protocol_plan.undecided, is_safe=is_safe))
-    protocol_plan = evolve(protocol_plan, notes=notes)
-    if output == "text":
-        view = DisplayOptions.of_output(verbose=verbose)
-        print_plan(protocol_plan.lines(view), told, view)
-    else:
-        click.echo(_rendered(protocol_plan.as_json(), output))
-    if told in {Verdict.UNSAFE, Verdict.UNKNOWN}:
-        sys.exit(CANNOT_BE_TOLD if is_safe else 1)
-
-
-def _print_group_plan(
-    planned: ApplicationPlan, options: GroupOptions, *, offline: bool, output: str, verbose: bool
-) -> None:
-    """Print the plan, and what a group of this size sees of it if its size is given."""
-    advice = evolve(
-        planned.advice,
-        notes=(
-            *planned.advice.notes,
-            *options.contradicted,
-            *_undecided_note(planned.undecided, is_safe=planned.is_safe),
-            *((UNKNOWN_PROTOCOL,) if planned.is_safe and planned.has_unknown_protocol else ()),
-            *filter(None, [planned.open_protocol]),
-        ),
-    )
-    impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
-    if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
-        advice = evolve(
-            advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
-        )
-    planned = evolve(planned, advice=advice)
-    change = planned.application.change
-    if output != "text":
-        first = group_headline(advice, planned.blocked, planned.judged, is_proven=planned.is_proven)
-        plain = planned.as_json() | {"headline": first, "alternative": alternative(advice) or None}
-        click.echo(_rendered(plain | ({"group": impact.as_json()} if impact else {}), output))
-    else:
-        hops = advice.guidance.hops
-        view = DisplayOptions.of_output(verbose=verbose)
-        is_static = options.is_static and not offline
-        below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
-        parts = (
-            (*feature_lines(planned.features, advice), *below),
-            change.lines() if change else (),
-            impact_lines(impact) if impact else (),
-            *application_parts(planned, view),
-        )
-        lines = group_plan_lines(
-            advice,
-            view,
-            planned.checked,
-            parts,
-            blocked=planned.blocked,
-            judged=planned.judged,
-            is_proven=planned.is_proven,
-        )
-        print_plan(lines, planned.verdict, view)
-    if not planned.is_safe:
-        sys.exit(1)
-    if not planned.is_proven:
-        sys.exit(CANNOT_BE_TOLD)
-
-
-def _undecided_note(undecided: Sequence[JudgedHazard], *, is_safe: bool) -> tuple[str, ...]:
-    if not (is_safe and undecided):
-        return ()
-    number = count(len(undecided), "hazard")
-    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that can stop or lose",)
+        click.echo(_rendered(planned.as_json(), output))
+    if status := _STATUSES.get(planned.told):
+        sys.exit(status)
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan in another form."""
     if output == "html":
-        from streams_assignor.cli.plan._html import plan_page
+        from streams_assignor.cli.plan._html import plan_page  # the other forms are printed sooner
 
         return plan_page(plain)
     if output == "short":
@@ -409,21 +333,3 @@ def _rendered(plain: Mapping[str, Any], output: str) -> str:
     if output == "sarif":
         return sarif(plain, click.get_current_context().meta[_SOURCE_ROOTS])
     return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
-
-
-def _print_same_release(planned: StaysOn, output: str) -> None:
-    change, group, verdict = planned.change, planned.application.group, planned.verdict
-    if output == "text":
-        parts = (change.lines() if change else (), group.lines() if group else ())
-        below = (line for part in map(list, parts) if part for line in ("", *part))
-        lines = [planned.headline, *(f"note: {note}" for note in planned.texts[1:]), *below]
-        print_plan(lines, verdict, DisplayOptions.of_output(verbose=False))
-    else:
-        release = planned.target.release.name
-        plain: dict[str, Any] = {"from": release, "to": release, "verdict": verdict.value, "conditions": []}
-        plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": planned.texts}
-        plain |= {"headline": planned.headline}
-        plain |= {"topologies": change.as_json()} if change else {}
-        click.echo(_rendered(plain | ({"live_group": group.as_json()} if group else {}), output))
-    if verdict is not Verdict.SAFE:
-        sys.exit(1 if verdict is Verdict.UNSAFE else CANNOT_BE_TOLD)

@@ -36,9 +36,6 @@ class ConsumerPlan:
     """The plan as a command prints it."""
 
     migration: ConsumerMigration
-    notes: tuple[str, ...] = ()
-    undecided: tuple[()] = ()
-    """No hazard of a release decides."""
 
     @property
     def told(self) -> Verdict:

@@ -18,6 +18,7 @@ from streams_assignor.cli.plan.text import (
     rest_text,
     split_text,
     step_lines,
+    undecided_note,
 )
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
@@ -135,7 +136,7 @@ class ProtocolPlan:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
-        decided = {"verdict": self.told.value, "conditions": list(self.conditions), "notes": list(self.notes)}
+        decided = {"verdict": self.told.value, "conditions": list(self.conditions), "notes": [*self._notes()]}
         decided |= {"assumed": list(self.assumed), "headline": self.headline}
         plain = self.migration.as_json() | decided | self.checked.as_json()
         if self.migration.judged is not None:
@@ -159,7 +160,7 @@ class ProtocolPlan:
             before += ["", *map(sanitize, plan.change.facts())]
         if not plan.is_there:
             before += ["", *_survival_lines(plan, view)]
-        if notes := [*self.notes, *plan.warnings]:
+        if notes := [*self._notes(), *plan.warnings]:
             before += ["", *(sanitize(f"note: {note}") for note in notes)]
         files = application_files(plan.application, plan.between.settings if plan.between else None, view)
         scope = self.checked.summary if view.is_short else str(self.checked)
@@ -173,6 +174,9 @@ class ProtocolPlan:
         elif plan.hazards:
             yield from ("", *hazard_lines(plan.hazards, view, [*before, *after]))
         yield from after
+
+    def _notes(self) -> tuple[str, ...]:
+        return (*self.notes, *(undecided_note(self.undecided) if self.told is not Verdict.UNSAFE else ()))
 
     @property
     def headline(self) -> str:

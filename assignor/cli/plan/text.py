@@ -47,6 +47,8 @@ _COLOURS: Final = {
     Verdict.UNSAFE: "bold red",
     Verdict.ERROR: "bold red",
 }
+CANNOT_BE_TOLD: Final = 3
+"""The exit status if no step is known to stop members, and that is not proven."""
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
 _FRAME: Final = 2
@@ -394,6 +396,13 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
             only = f", which {' and '.join(feature.words for feature in guided.hops_features)} make unsafe"
             way += f"; else {title}{only if guided.hops_features else ''}, as below"
     return "; ".join(filter(None, (way, rest, *advice.assumed, *advice.patch_levels)))
+
+
+def undecided_note(undecided: Sequence[JudgedHazard]) -> tuple[str, ...]:
+    """Say why a plan that is not unsafe has the exit status of one that is not proven."""
+    number = count(len(undecided), "hazard")
+    can = "that can stop or lose"
+    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} {can}",) if undecided else ()
 
 
 def rest_text(hazards: Mapping[str, int]) -> str:

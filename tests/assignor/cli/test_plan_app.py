@@ -125,6 +125,15 @@ def test_what_to_call_instead_follows_what_is_lost(run):
     assert "    4.3.1 has addSink(" in text
 
 
+def test_libraries_are_evidence_in_the_same_order_in_each_process(run):
+    """Two runs of the same plan named different libraries first."""
+    entries = {f"lib/brave-{name}-5.12.7.jar": jar({f"b/{name}.class": b""}) for name in "hcafbdgeji"}
+    found = json.loads(run("2.8", "3.9", "--json", entries={"com/A.class": ORDERS, **entries}).output)
+    evidence = next(each["because"] for each in found["hazards"] if each["name"] == "agents-beside")
+
+    assert [f"brave-{name} 5.12.7 is there" for name in "abcdefghij"] == evidence
+
+
 def test_a_terminal_gets_one_line_for_each_remedy(run, monkeypatch):
     """A plan of a Spring Boot service had 237 lines there, most of them the same remedy of one library."""
     monkeypatch.setattr(DisplayOptions, "of_output", lambda verbose: DisplayOptions(verbose, columns=80, rows=50))

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from streams_assignor.cli.plan import command
+from streams_assignor.cli.plan import application
 from streams_assignor.cli.plan.command import plan
 from tests.upgrade.hazards.test_topologies import REPARTITIONED
 
@@ -149,8 +149,8 @@ def test_brokers_have_no_topologies(topologies):
     ],
 )
 def test_a_downgrade_with_static_members_states_what_becomes_of_them_below_the_verdict(arguments, second, monkeypatch):
-    monkeypatch.setattr(command, "estimate_impact", lambda *_, **__: StubImpact())
-    monkeypatch.setattr(command, "impact_lines", lambda _: ())
+    monkeypatch.setattr(application, "estimate_impact", lambda *_, **__: StubImpact())
+    monkeypatch.setattr(application, "impact_lines", lambda _: ())
 
     first, line = run(*arguments).output.splitlines()[:2]
 

@@ -330,5 +330,5 @@ def test_what_was_seen_is_not_mixed_with_what_was_read():
 def test_a_hazard_in_plain_text_has_its_remedy_and_its_source():
     row = order_hazards(HAZARDS)[0]
 
-    assert [f"- {row.brief}", f"    remedy: {row.remedy}"] == [*row.lines()][:2]
+    assert [f"- {row.brief}", f"    {row.remedy_line}"] == [*row.lines()][:2]
     assert row.as_json()["source"] == ", ".join(row.sources)

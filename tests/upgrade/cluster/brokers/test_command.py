@@ -165,15 +165,19 @@ def test_settings_of_a_release_before_the_table_are_refused(server):
 
 
 @pytest.mark.parametrize(
-    ("lines", "is_folded"),
+    ("lines", "is_left_out"),
     [("listeners=PLAINTEXT://:9092", True), ("listeners=SASL_SSL://:9092", False), ("num.partitions=1", True)],
 )
-def test_defaults_of_tls_are_folded_where_no_listener_asks_for_it(tmp_path, lines, is_folded):
+def test_a_terminal_gets_no_default_of_tls_that_no_listener_asks_for(tmp_path, lines, is_left_out):
     path = tmp_path / "server.properties"
     path.write_text(f"zookeeper.connect=z\n{lines}\n")
-    found = plan_brokers(("2.2", "2.5"), [path], **NO_OPTIONS).lines(DisplayOptions(columns=120, rows=99))
+    brief, full = (
+        " ".join(plan_brokers(("2.2", "2.5"), [path], **NO_OPTIONS).lines(view))
+        for view in (DisplayOptions(columns=120, rows=99), DisplayOptions())
+    )
 
-    assert is_folded == any("of TLS or SASL, which no" in line for line in found)
+    assert " ssl." in full
+    assert is_left_out == (" ssl." not in brief)
 
 
 NODE = "node.id=1\nprocess.roles=broker\ncontroller.listener.names=C\n"
