@@ -35,7 +35,7 @@ class GroupPlan:
 
     planned: ApplicationPlan
     impact: Impact | None
-    """What was simulated of a group of this size; None if its size is not given."""
+    """The simulation of a group of this size; None if its size is not given."""
     rolls_static_members: bool
 
     @property
