@@ -143,6 +143,12 @@ def test_a_streams_group_whose_member_restarts_is_not_taken_for_brokers():
     )
 
 
+def test_a_dynamic_member_that_leaves_is_gone():
+    world = run_scenario(parse_scenario("A@4.4.0 group 4.4.0 | start A | settle | stop A | callback A | heartbeat A"))
+
+    assert {} == world.group.members
+
+
 def test_the_tasks_of_a_static_member_that_does_not_return_move_when_its_session_ends():
     world = run_scenario(parse_scenario(f"{STATIC} | stop A | callback A | heartbeat A | expire A#1 | settle"))
 
