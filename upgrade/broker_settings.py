@@ -192,18 +192,24 @@ def judge_broker_settings(
     )
 
 
-def level_shown(settings: Settings, mode: MetadataMode) -> ProtocolVersion | None:
-    """Return the protocol version, or in KRaft mode the metadata.version, that all nodes have; None if they show none.
+def level_shown(settings: Settings, mode: MetadataMode) -> tuple[ProtocolVersion | None, str]:
+    """Return the protocol version, or in KRaft mode the metadata.version, that all nodes have.
 
-    >>> str(level_shown(Settings.of({"inter.broker.protocol.version": "2.8"}), MetadataMode.ZOOKEEPER))
-    '2.8-IV1'
+    None if they show none; then with its key if that is set, to a placeholder or to several values.
+
+    >>> version, _ = level_shown(Settings.of({"inter.broker.protocol.version": "2.8"}), MetadataMode.ZOOKEEPER)
+    >>> str(version), level_shown(Settings.of({"inter.broker.protocol.version": "${IBP}"}), MetadataMode.ZOOKEEPER)
+    ('2.8-IV1', (None, 'inter.broker.protocol.version'))
     """
     key = IBP if mode is MetadataMode.ZOOKEEPER else LEVEL
-    values = {variant.values.get(key, "") for variant in settings.variants}
+    values = {variant.values.get(key, "").strip() for variant in settings.variants}
+    values -= {""} if key == LEVEL or len(values) == 1 else set()  # a cluster has one level, a node its own protocol
+    if not values:
+        return None, ""
     try:
-        return version_named(values.pop().strip()) if len(values) == 1 else None
+        return (version_named(values.pop()), "") if len(values) == 1 else (None, key)
     except UpgradeError:
-        return None
+        return None, key
 
 
 def mode_shown(settings: Settings) -> MetadataMode | None:

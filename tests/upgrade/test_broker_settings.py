@@ -1,9 +1,10 @@
 """What the releases of a plan make of the settings of brokers."""
 
-from streams_assignor.upgrade.application.broker_configuration import broker_keys, broker_settings
-from streams_assignor.upgrade.application.setting_files import Settings
+from streams_assignor.upgrade.application.broker_configuration import LEVEL, broker_keys, broker_settings
+from streams_assignor.upgrade.application.setting_files import Settings, Variant
 from streams_assignor.upgrade.application.settings import Effect
 from streams_assignor.upgrade.broker_settings import SETTING_RULES, judge_broker_settings, level_shown, mode_shown
+from streams_assignor.upgrade.cluster.brokers.config import IBP
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from tests.each import for_each
 
@@ -172,9 +173,29 @@ def test_files_show_the_mode_and_the_level(case):
     values, mode, level = case
     settings = Settings.of(values)
     shown = mode_shown(settings)
-    found = level_shown(settings, shown or MetadataMode.ZOOKEEPER)
+    found, _ = level_shown(settings, shown or MetadataMode.ZOOKEEPER)
 
     assert (mode, level) == (shown and shown.value, found and found.name)
+
+
+@for_each(
+    [
+        (MetadataMode.ZOOKEEPER, IBP, ["${IBP}"], IBP),
+        (MetadataMode.ZOOKEEPER, IBP, ["2.8", "2.7"], IBP),
+        (MetadataMode.ZOOKEEPER, IBP, ["2.8", ""], IBP),
+        (MetadataMode.ZOOKEEPER, IBP, [""], ""),
+        (MetadataMode.KRAFT, LEVEL, ["{{ level }}"], LEVEL),
+        (MetadataMode.KRAFT, LEVEL, ["4.0-IV3", ""], ""),
+    ]
+)
+def test_a_level_that_files_set_and_do_not_tell_is_named(case):
+    """It was taken for the newest of the release."""
+    mode, key, values, untold = case
+    variants = tuple(Variant((f"in {number}",), {key: value}) for number, value in enumerate(values))
+    found, named = level_shown(Settings(variants), mode)
+
+    assert untold == named
+    assert (found is not None) == ("4.0-IV3" in values)
 
 
 def test_each_rule_is_about_a_key_that_brokers_have_had():

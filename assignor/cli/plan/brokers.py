@@ -57,6 +57,8 @@ class BrokerPlan:
 
     advice: BrokerAdvice
     configuration: ConfigurationResult | None
+    untold_level: str = ""
+    """The key whose value in the files, which is not known, decides the steps; empty if none does."""
 
     @property
     def told(self) -> Verdict:
@@ -72,9 +74,10 @@ class BrokerPlan:
             return ()
         if self.configuration.report.stopping:
             return ("nodes do not start with the settings of --config, see below",)
-        return tuple(
-            f"{name or self.configuration.file} {words}" for name, words in self.configuration.settings.elsewhere
-        )
+        file = self.configuration.file
+        untold = f"{file} does not tell the value of {self.untold_level}, give --level" if self.untold_level else ""
+        elsewhere = (f"{name or file} {words}" for name, words in self.configuration.settings.elsewhere)
+        return (*filter(None, [untold]), *elsewhere)
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan."""
@@ -123,8 +126,10 @@ def plan_brokers(
     if mode is None and shown in origin.modes:
         mode = shown
     protocol = version_named(level) if level else None
-    if settings and protocol is None and (found := level_shown(settings, mode or origin.modes[0])):
-        protocol = found if found <= origin.newest else None
+    untold_level = ""
+    if settings and protocol is None:
+        found, untold_level = level_shown(settings, mode or origin.modes[0])
+        protocol = found if found and found <= origin.newest else None
     to_kraft = zookeeper and kraft
     advice = advise_brokers(origin, target, mode, protocol, level_unchanged=level_unchanged, to_kraft=to_kraft)
     if settings is None:
@@ -142,6 +147,7 @@ def plan_brokers(
     return BrokerPlan(
         evolve(advice, warnings=warnings, settings_file=source if settings.variants else ""),
         _BrokerConfiguration(source, settings, report),
+        untold_level,
     )
 
 

@@ -259,3 +259,16 @@ def test_strimzi_raises_the_level_by_itself_unless_the_resource_has_it(tmp_path,
 
     assert is_warned == ("note: set spec.kafka.metadataVersion" in result.output)
     assert is_warned == ("metadata.version stays 3.9-IV0 meanwhile" in result.output)
+
+
+def test_a_protocol_version_that_files_do_not_tell_is_asked_for(tmp_path):
+    """The plan set that of the release, which an older cluster does not use yet."""
+    path = tmp_path / "server.properties"
+    path.write_text("broker.id=1\nzookeeper.connect=zk:1\ninter.broker.protocol.version=${IBP}\n")
+    arguments = ("--brokers", "2.8", "3.4", "--config", str(path))
+    result = run(*arguments)
+
+    assert result.output.splitlines()[0].endswith(
+        f"cannot be told: {path} does not tell the value of inter.broker.protocol.version, give --level"
+    )
+    assert (3, 0) == (result.exit_code, run(*arguments, "--level", "2.6").exit_code)
