@@ -193,7 +193,7 @@ PROOFS = (
 """Each place that says no: the text that proves it, and inputs without which it is no proof."""
 OF_REQUIREMENTS = (
     *("_requirements._judge_level", "_requirements._judge_application"),
-    *("consumers._judge", "consumers._judge", "consumers._userdata"),
+    *("consumers._judge", "consumers._policy", "consumers._userdata"),
 )
 
 
