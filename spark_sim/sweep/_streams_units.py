@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import astuple, evolve, frozen
 
+from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 from streams_assignor.spark_sim.streams_groups.searches import ADVISORY_PROPERTIES, StreamsSearch, streams_searches
@@ -48,6 +49,8 @@ class StreamsUnit(WorkUnit):
             self.cell, states=explored.states, transitions=explored.transitions, schedules=explored.schedules
         )
         if not explored.counterexamples:
+            if not explored.complete:
+                raise ScenarioError(f"the search ended after {explored.states} states, before it was complete")
             return result
         expected = self.search.finding.violated_property
         violated = expected if expected in explored.counterexamples else next(iter(explored.counterexamples))

@@ -5,10 +5,11 @@ import pickle
 from itertools import combinations
 
 import pytest
+from attrs import evolve
 
 from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
-from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
+from streams_assignor.spark_sim.streams_groups.searches import FINDINGS, StreamsSearch
 from streams_assignor.spark_sim.sweep._streams_units import streams_units
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.report._regression_lines import judge
@@ -19,6 +20,7 @@ from streams_assignor.spark_sim.sweep.tables.local import LocalTables
 from streams_assignor.spark_sim.sweep.tables.rows import REGRESSION_SUITE
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from streams_assignor.spark_sim.sweep.traces import trace_line
+from streams_assignor.spark_sim.sweep.worker import compute_unit
 
 UNITS = [
     unit for unit in streams_units() if unit.search.finding.name.startswith("S") or unit.search.finding.name in FAULTS
@@ -62,6 +64,16 @@ def test_each_finding_is_where_it_is_expected_and_its_example_shows_it(results):
     for result in results:
         if result.confirmed:
             assert result.property in {violation.property for violation in trace_line(result.example).violations}
+
+
+def test_a_search_that_is_cut_has_found_nothing_and_is_not_as_expected(monkeypatch):
+    (unit,) = (unit for unit in UNITS if unit.search.finding.name == "failover")
+    cut = evolve(unit.search.explore(), complete=False)
+    monkeypatch.setattr(StreamsSearch, "explore", lambda _search: cut)
+    _, result = compute_unit("key", unit)
+
+    assert not result.as_expected
+    assert "the search ended after 68 states" in result.message
 
 
 def test_what_costs_time_only_is_not_shown_by_a_replay(results):
