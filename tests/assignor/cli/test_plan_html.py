@@ -58,9 +58,3 @@ def test_no_text_of_a_plan_is_markup():
     hostile = {"from": HOSTILE, "to": HOSTILE, "headline": HOSTILE, "steps": [{"do": HOSTILE}]}
 
     assert Page(plan_page(plain)).tags == Page(plan_page(hostile)).tags
-
-
-def test_a_plan_that_is_unsafe_has_status_1_as_a_page_too(tmp_path):
-    (tmp_path / "a.properties").write_text("processing.guarantee=exactly_once\n")
-
-    assert 1 == run("2.8", "4.3", "--config", str(tmp_path / "a.properties"), "-o", "html").exit_code

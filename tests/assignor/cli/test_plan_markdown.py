@@ -112,10 +112,6 @@ def test_names_are_no_mark_up():
     assert not [line for line in lines if line.startswith("# e")]
 
 
-def test_a_release_needs_no_steps_to_itself():
-    assert "- already there" in run("3.9", "3.9", "-o", "markdown")
-
-
 SETTINGS = "num.standby.replicas=1\ngroup.instance.id=a\nmax.warmup.replicas=4\nprocessing.guarantee=exactly_once\n"
 
 
