@@ -6,7 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -185,19 +185,35 @@ def execute(line: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(name="brokers", scope="module")
-def fixture_brokers(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[str]:
-    releases = request.param
-    level = None if releases == ONE else "4.0-IV3"
-    with Cluster(tmp_path_factory.mktemp("online"), others=len(releases) - 1) as cluster:
-        try:
-            driver("Consuming", RELEASE)
-            for number, release in enumerate(releases, 1):
-                settings = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "9"}
-                cluster.start(number, release, settings=settings, metadata=level)
-        except Unavailable as missing:
-            pytest.skip(f"no broker {', '.join(releases)} or no consumer {RELEASE}: {missing}")
-        yield cluster.brokers
+@pytest.fixture(name="brokers_of", scope="module")
+def fixture_brokers_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[tuple[str, ...]], str]]:
+    """What starts brokers of some releases, unless they run, instead of those that run."""
+    with ExitStack() as running:
+        started: dict[tuple[str, ...], Cluster] = {}
+
+        def brokers_of(releases: tuple[str, ...]) -> str:
+            if releases not in started:
+                running.close()
+                started.clear()
+                folder = tmp_path_factory.mktemp("online")
+                cluster = running.enter_context(Cluster(folder, others=len(releases) - 1))
+                for number, release in enumerate(releases, 1):
+                    settings = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "9"}
+                    level = None if releases == ONE else "4.0-IV3"
+                    cluster.start(number, release, settings=settings, metadata=level)
+                started[releases] = cluster
+            return started[releases].brokers
+
+        yield brokers_of
+
+
+@pytest.fixture(name="brokers")
+def fixture_brokers(brokers_of: Callable[[tuple[str, ...]], str], request: pytest.FixtureRequest) -> str:
+    try:
+        driver("Consuming", RELEASE)
+        return brokers_of(request.param)
+    except Unavailable as missing:
+        pytest.skip(f"no broker {', '.join(request.param)} or no consumer {RELEASE}: {missing}")
 
 
 @pytest.mark.parametrize(
