@@ -57,9 +57,13 @@ class ReleaseRange:
 
     def __contains__(self, release: Release) -> bool:
         """Whether a release of Kafka is one of these; our own are none of Kafka's."""
+        if release.kafka_name is None:
+            return False
         number = release.known_number
+        if not self.backports:
+            return self._is_between(number)
         ported = any(port[:-1] == number[: len(port) - 1] and port <= number for port in self.backports)
-        return release.kafka_name is not None and self._is_between(number) != ported
+        return self._is_between(number) != ported
 
     def _is_between(self, number: tuple[int, ...]) -> bool:
         return self.since <= number and (not self.before or number < self.before)
@@ -152,7 +156,7 @@ class Hazard:
     @property
     def rows(self) -> tuple[Hazard, ...]:
         """The rows of the table that are this row of a plan."""
-        return (evolve(self, others=()), *self.others)
+        return (evolve(self, others=()), *self.others) if self.others else (self,)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -221,7 +225,7 @@ def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
     for row in dict.fromkeys(row for hazard in hazards for row in hazard.rows):
         key = (row.about, row.severity, row.applies_to, row.symptom, row.remedy, bool(row.seen))
         groups.setdefault(key, []).append(row)
-    merged = [evolve(first, others=tuple(others)) for first, *others in groups.values()]
+    merged = [evolve(first, others=tuple(others)) if others else first for first, *others in groups.values()]
     return tuple(sorted(merged, key=lambda hazard: (_SEVERITY[hazard.severity], not hazard.seen)))
 
 
