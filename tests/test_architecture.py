@@ -12,14 +12,13 @@ from pathlib import Path
 import grimp
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
+from tests.sources import PACKAGES, ROOT, SOURCES, nodes, tree
 
 
-def imported_modules(source: str) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     """Every module a file imports, wherever the import stands."""
     modules = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(path):
         match node:
             case ast.Import(names=names):
                 modules |= {alias.name for alias in names}
@@ -33,7 +32,7 @@ def imported_modules(source: str) -> set[str]:
 )
 def test_the_codec_needs_only_the_standard_library_and_never_struct(path):
     allowed = sys.stdlib_module_names - {"struct", "_struct"}
-    others = {name for name in imported_modules(path.read_text()) if name.partition(".")[0] not in allowed}
+    others = {name for name in imported_modules(path) if name.partition(".")[0] not in allowed}
 
     assert set() == {name for name in others if f"{name}.".partition("streams_assignor.codec.")[0]}
 
@@ -42,7 +41,7 @@ def test_the_codec_needs_only_the_standard_library_and_never_struct(path):
 # named.
 LINKS = ("src/streams_assignor", "assignor/codec", "assignor/probing", "assignor/upgrade", "assignor/spark_sim")
 """The package streams_assignor is made of the five folders by these links."""
-TREE = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+TREE = [path.relative_to(ROOT) for path in SOURCES]
 VIOLATIONS = [
     ("subscription_codec/__init__.py", "import streams_assignor.probing", "Imports point downwards only"),
     ("probing/__init__.py", "import streams_assignor.upgrade", "Imports point downwards only"),
@@ -108,7 +107,16 @@ def lint_imports(root: Path, *lines: tuple[str, str]) -> str:
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(("file", "line", "contract"), VIOLATIONS, ids=[line for _, line, _ in VIOLATIONS])
+CONTRACTS = [contract for _, _, contract in VIOLATIONS]
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        pytest.param(*violation, id=violation[1], marks=[pytest.mark.slow] * (violation[2] in CONTRACTS[:place]))
+        for place, violation in enumerate(VIOLATIONS)
+    ],
+)
 def test_a_forbidden_import_breaks_its_contract(tmp_path, file, line, contract):
     output = lint_imports(tmp_path, (file, line))
 
@@ -304,7 +312,7 @@ FOLDERS = sorted({path.parent for path in TREE})
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_a_package_states_its_purpose(folder):
-    documentation = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())) or ""
+    documentation = ast.get_docstring(tree(ROOT / folder / "__init__.py")) or ""
 
     assert re.match(r"[A-Z`].+[.:]", documentation), documentation
     assert "TODO" not in documentation
@@ -313,7 +321,7 @@ def test_a_package_states_its_purpose(folder):
 def test_processes_are_started_only_where_it_is_known_how_they_end():
     """The workers of a killed audit stayed: each of these modules ends its children however their parent ends."""
     starters = {"multiprocessing", "concurrent.futures.process", "subprocess"}
-    found = {str(path) for path in TREE if starters & imported_modules((ROOT / path).read_text())}
+    found = {str(path) for path in TREE if starters & imported_modules(ROOT / path)}
     pools = {str(path) for path in TREE if "ProcessPoolExecutor" in (ROOT / path).read_text()}
 
     assert found | pools == {
@@ -336,7 +344,7 @@ def test_every_public_error_has_the_base_class():
     """The base class of all errors was none of 12 of them."""
     bases = {}
     for path in TREE:
-        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        for node in nodes(ROOT / path):
             if isinstance(node, ast.ClassDef):
                 bases[node.name] = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
 

@@ -94,6 +94,7 @@ def test_required_peers_fail_where_they_were_skipped(project):
         assert f"this was skipped: {reason}" in done.stdout
 
 
+@pytest.mark.slow
 def test_peers_that_are_not_required_may_be_skipped(project):
     done = ran(["-p", "tests.peers_required"], project, **{VARIABLE: "0"})
 

@@ -4,10 +4,9 @@ import ast
 import re
 import tomllib
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
+from tests.sources import ROOT, SOURCES, tree
+
 LENIENT_CALLS = re.compile(r"(.+\.)?(suppress|r?glob)|os\.walk")
 """``glob`` and ``os.walk`` leave out folders that cannot be read."""
 ERROR_OPTIONS = {"ignore_errors", "onerror"}
@@ -34,12 +33,7 @@ def places(node, name):
 
 
 def test_each_place_where_an_error_is_swallowed_has_a_reason():
-    found = Counter(
-        place
-        for package in PACKAGES
-        for file in (ROOT / package).rglob("*.py")
-        for place in places(ast.parse(file.read_text(encoding="utf-8")), file.stem)
-    )
+    found = Counter(place for file in SOURCES for place in places(tree(file), file.stem))
     reasons = tomllib.loads((ROOT / "tests" / "swallowed_errors.toml").read_text(encoding="utf-8"))
     decided = Counter(place for reason in reasons.values() for place in reason["places"])
 

@@ -5,9 +5,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
-SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+from tests.sources import ROOT, SOURCES, nodes, tree
+
 TEXTS = [
     *SOURCES,
     *sorted((ROOT / "tests").rglob("*.py")),
@@ -43,7 +42,7 @@ COMMENT = re.compile(r"(?:^ *|  )# (.+)")
 def prose(path: Path) -> list[tuple[int, str]]:
     """Lines and texts of the comments of a file, and of what stands alone in it, also below constants and fields."""
     source = path.read_text()
-    alone = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    alone = [node.value for node in nodes(path) if isinstance(node, ast.Expr)]
     texts = [(node.lineno, node.value) for node in alone if isinstance(node, ast.Constant)]
     lines = enumerate(source.splitlines(), 1)
     comments = [(number, match[1]) for number, line in lines if (match := COMMENT.search(line))]
@@ -62,8 +61,7 @@ def test_no_sentence_of_a_docstring_or_a_comment_begins_with_what_or_that():
 
 def public_classes(path: Path) -> list[str]:
     """The names of the public classes that a file defines at its top."""
-    body = ast.parse(path.read_text()).body
-    return [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
 
 
 def test_no_two_public_classes_have_one_name():

@@ -118,6 +118,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
     assert [tmp_path / "notes.txt"] == list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_sweep_over_brokers_has_a_page_with_the_trace_of_each_counterexample(tmp_path):
     """There was none."""
     suite = broker_suite([("3.9", "4.3")], nodes=1, faults=0)

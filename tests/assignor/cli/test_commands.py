@@ -161,6 +161,7 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
     assert {"guide.json", "matrix.json", "report.html", "units", *TABLES} == {path.name for path in out.iterdir()}
 
 
+@pytest.mark.slow
 def test_an_undocumented_plan_may_be_unsafe_and_its_example_replays(tmp_path):
     chosen = ["--plan", "one_bounce", *PAIR]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
@@ -179,6 +180,7 @@ def test_a_cell_goes_by_the_names_it_was_asked_for(tmp_path, origin, target):
     assert (origin, target) == (cell["from"], cell["to"])
 
 
+@pytest.mark.slow
 def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_version(tmp_path):
     chosen = ["--plan", "one_bounce", "--upgrade-from", "1.1", *PAIR, "--json"]
     (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
@@ -186,6 +188,7 @@ def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_ve
     assert ("1.1", "safe", False) == (cell["upgrade_from"], cell["verdict"], cell["documented"])
 
 
+@pytest.mark.slow
 def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
     chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--rebalance-timeouts", "0", "--json"]
     (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
@@ -208,6 +211,7 @@ def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
 
 
+@pytest.mark.slow
 def test_a_sweep_to_a_release_that_was_assumed_can_be_reported(tmp_path):
     arguments = ["--from", "3.9", "--to", "4.9", "--plan", "one_bounce", *SMALL, "--out", tmp_path]
     assert 2 == run(sweep, *arguments).exit_code
@@ -304,6 +308,7 @@ def test_a_spark_connect_server_that_is_not_there_is_one_line_and_status_1(tmp_p
     assert "no Spark Connect server answers at sc://127.0.0.1:1: " in only_line(result.stderr)
 
 
+@pytest.mark.slow
 def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_path):
     offline = ["--from", "1.1", "--plan", "offline", *SMALL, "--out", tmp_path]
     assert 0 == run(sweep, *offline, "--to", "2.0").exit_code
@@ -331,6 +336,7 @@ def test_upgrade_from_belongs_to_the_members_that_run_now_on_the_way_back(tmp_pa
     assert [("2.2", "safe")] == [(cell["upgrade_from"], cell["verdict"]) for cell in json.loads(result.stdout)]
 
 
+@pytest.mark.slow
 def test_sweep_says_what_it_does_not_see(tmp_path):
     lines = run(
         sweep, "--from", "3.4", "--to", "3.5", "--plan", "offline", *SMALL, "--out", tmp_path
@@ -440,6 +446,7 @@ def test_replay_replaces_its_own_pages_only(tmp_path):
 # -- report ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_path):
     assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
     (tmp_path / "report.html").unlink()
@@ -464,6 +471,7 @@ def test_report_prints_the_results_of_the_sweep_as_data_and_writes_nothing(tmp_p
     assert not (tmp_path / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path):
     """The line named a draft of ours that was not requested."""
     assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
@@ -487,6 +495,7 @@ def test_the_files_of_a_report_are_of_this_machine(tmp_path, monkeypatch, option
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_report_replaces_only_files_of_its_own_and_waits_for_no_sweep(tmp_path):
     """It replaced any file with the name of a page or an export, also in the middle of a sweep."""
     out, others = tmp_path / "out", tmp_path / "others"

@@ -180,6 +180,7 @@ def test_a_safe_plan_is_explored_and_played_both_ways():
     assert len({each.how for each in found.measured_hops}) == 2
 
 
+@pytest.mark.slow
 def test_an_unsafe_plan_names_a_safe_one_instead():
     found = asked("2.0.1", "2.1.1", members=3)
     (checked,) = found.explored_hops
@@ -374,7 +375,7 @@ def test_a_large_group_is_played_as_a_sample_that_is_stated():
 @pytest.mark.parametrize(
     ("limit", "origin", "members", "shape", "figures"),
     [
-        (11, "3.9.2", 14, (42, 0), ["extrapolated"] * 2),
+        pytest.param(11, "3.9.2", 14, (42, 0), ["extrapolated"] * 2, marks=pytest.mark.slow),
         pytest.param(11, "3.9.2", 13, (130, 0), ["of a sample", "extrapolated"], marks=pytest.mark.slow),
         pytest.param(11, "4.0.2", 14, (17, 1), ["extrapolated"] * 2, marks=pytest.mark.slow),
         pytest.param(11, "3.9.2", 16, (44, 0), ["extrapolated"] * 2, marks=pytest.mark.slow),

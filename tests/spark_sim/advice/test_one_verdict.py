@@ -87,6 +87,7 @@ def test_plan_and_guide_give_the_same_verdict_way_and_conditions_for_every_pair(
         assert path_text(advise(origin, target).guidance.hops) == plain["way"]
 
 
+@pytest.mark.slow
 def test_a_safe_plan_is_made_of_hops_that_the_sweep_found_safe(guide):
     by_upgrade = {result.upgrade: verdict for result, verdict in swept()}
     for entry in guide.values():

@@ -112,6 +112,7 @@ def of_everything():
     return derive_guide(everything())
 
 
+@pytest.mark.slow
 def test_a_way_is_made_of_safe_hops_from_end_to_end(of_everything):
     for (origin, target), entry in of_everything.items():
         stops = [origin, *(hop.upgrade.target for hop in entry.path.hops)]

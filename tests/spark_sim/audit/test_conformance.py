@@ -58,6 +58,7 @@ def swapped(capture, at):
 # -- finding bounces -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 def test_every_bounce_of_a_real_group_conforms(path):
     bounces = found(capture_of(path))

@@ -124,6 +124,7 @@ def test_an_audit_that_ended_early_goes_on_with_what_was_finished(source, tmp_pa
     assert [] == [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_an_audit_whose_workers_do_not_see_its_folder_goes_on_too(source, tmp_path, commits, monkeypatch):
     """As on a cluster: the command commits what they return."""
     audit(source, tmp_path / "undisturbed")
@@ -137,6 +138,7 @@ def test_an_audit_whose_workers_do_not_see_its_folder_goes_on_too(source, tmp_pa
     assert content(tmp_path / "undisturbed") == content(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_an_audit_into_a_uri_goes_on_with_what_was_finished(source, tmp_path, commits):
     out, uri = tmp_path / "out", (tmp_path / "out").as_uri()
     audit(source, tmp_path / "undisturbed")
@@ -200,6 +202,7 @@ def test_a_partition_that_has_changed_is_computed_again_and_the_others_are_not(s
     assert content(tmp_path / "undisturbed") == content(tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [evolve(EVERYTHING, reads_commits=False), evolve(EVERYTHING, groups=("g1-*",))])
 def test_other_options_take_nothing_over(source, tmp_path, commits, kept):
     audit(source, tmp_path / "undisturbed", kept)
@@ -223,6 +226,7 @@ def test_a_table_that_is_gone_is_computed_again(source, tmp_path, commits):
     assert before == content(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_partition_that_had_to_be_read_as_a_whole_is_so_when_it_goes_on(source, tmp_path, commits, monkeypatch):
     monkeypatch.setattr(_work, "is_exact", lambda _summaries: False)
     audit(source, tmp_path / "undisturbed")

@@ -217,6 +217,7 @@ def test_100000_mutants_are_read_alike():
     assert (ran.returncode, ran.stdout) == (0, "100000 mutants, 0 read differently\n"), ran.stderr
 
 
+@pytest.mark.slow
 def test_a_file_that_shrinks_while_it_is_read_is_a_problem(tmp_path):
     """It was mapped, and the process ended with SIGBUS."""
     file = tmp_path / "0.log"

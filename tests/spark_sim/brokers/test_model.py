@@ -57,6 +57,7 @@ def test_it_finds_what_walking_every_way_finds(dialect, plan):
     assert found.violation is None or found.violation.property in violated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=str)
 def test_it_finds_it_with_a_fault_too(dialect):
     cell = BrokerCell(LOSSY, dialect, PLANS["at_once"], nodes=("1",), faults=2)

@@ -31,20 +31,27 @@ from tests.spark_sim.forecast.live import described, members_of, seen
 
 ALL = parse_operation("restart all")
 GROUP = "A@{0} B@{0} C@{0} | with {1} | bounce fast A>{0}"
-each_release = pytest.mark.parametrize(
-    "release", ["1.1.1", "2.3.1", "2.5.1", "2.8.2", "3.9.2", "4.4.0", "streams-assignor"]
-)
-each_workload = pytest.mark.parametrize(
-    "workload",
-    [
-        "partitions=8",
-        "standbys=1",
-        "threads=2 standbys=1 partitions=24",
-        "static",
-        "topology=two",
-        "topology=stateless",
-    ],
-)
+RELEASES = ["1.1.1", "2.3.1", "2.5.1", "2.8.2", "3.9.2", "4.4.0", "streams-assignor"]
+WORKLOADS = [
+    "partitions=8",
+    "standbys=1",
+    "threads=2 standbys=1 partitions=24",
+    "static",
+    "topology=two",
+    "topology=stateless",
+]
+
+
+def each_workload_with(releases):
+    """Each release beside each workload; the gate has each of both, but a third of the pairs."""
+    return pytest.mark.parametrize(
+        ("release", "workload"),
+        [
+            pytest.param(release, workload, marks=[pytest.mark.slow] * bool((place + at) % 3))
+            for place, release in enumerate(releases)
+            for at, workload in enumerate(WORKLOADS)
+        ],
+    )
 
 
 def run(release, workload="partitions=6"):
@@ -78,8 +85,7 @@ def outcomes(found):
     ]
 
 
-@each_release
-@each_workload
+@each_workload_with(RELEASES)
 def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, workload):
     alive = run(release, workload)
     mode = "leave" if release_named(release).leaves_on_close else "fast"
@@ -177,8 +183,7 @@ def test_an_outcome_says_that_tasks_still_warm_up(monkeypatch):
     assert 1 == sum("still warm up" in line for line in forecast_lines(found))
 
 
-@pytest.mark.parametrize("release", ["1.1.1", "2.5.1", "3.9.2"])
-@each_workload
+@each_workload_with(["1.1.1", "2.5.1", "3.9.2"])
 def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, workload):
     alive = run(release, workload)
     step = make_step("stop", "C", mode="leave" if release_named(release).leaves_on_close else "")
@@ -190,7 +195,11 @@ def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, 
     ("release", "protocols"),
     [
         ("2.5.1", {"eager": {1}}),  # up to version 6 members say which tasks they had
-        *((release, {"eager": {1}, "cooperative": {2}}) for release in ("2.8.2", "3.9.2", "streams-assignor")),
+        ("2.8.2", {"eager": {1}, "cooperative": {2}}),
+        *(
+            pytest.param(release, {"eager": {1}, "cooperative": {2}}, marks=pytest.mark.slow)
+            for release in ("3.9.2", "streams-assignor")
+        ),
     ],
 )
 def test_a_group_that_was_eager_may_stay_so(release, protocols):
@@ -232,6 +241,7 @@ def test_the_protocol_is_known_only_if_a_member_shows_it(line, protocols):
     assert protocols == possible_protocols(observe(group, StreamsConfig()))
 
 
+@pytest.mark.slow
 def test_both_protocols_are_played_if_no_member_shows_one():
     group = seen(Simulation(Scenario.parse("A@4.3.1 B@4.3.1")).run())
     found = look_ahead(group, "add")
@@ -243,8 +253,7 @@ def test_both_protocols_are_played_if_no_member_shows_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", ["2.3.1", "4.4.0"])
-@each_workload
+@each_workload_with(["2.3.1", "4.4.0"])
 def test_an_instance_that_is_added_gets_tasks(release, workload):
     found = look_ahead(seen(run(release, workload)), "add")
 

@@ -74,6 +74,7 @@ def test_the_leader_is_the_last():
     assert Cost(rebalances=5) == evolve(order.cost.most, leader_changes=0)
 
 
+@pytest.mark.slow
 def test_static_members_cost_nothing():
     order = order_of(group_of("ABC", "3.9.2", "static"))
 
@@ -103,6 +104,7 @@ def test_the_upgrade_of_all_instances_has_an_order():
     assert "upgrade all 3.9.2" == order.as_json()["step"]
 
 
+@pytest.mark.slow
 def test_an_upgrade_of_all_without_upgrade_from_is_unsafe():
     order = order_of(group_of("ABC", "1.1.1"), "upgrade all 2.0.1")
 
@@ -138,6 +140,7 @@ def test_an_order_is_written_line_by_line():
     assert "6 rebalances, 12 moves" in late
 
 
+@pytest.mark.slow
 def test_static_members_that_are_back_after_their_sessions_move_tasks():
     """The costs were those of instances that are all back in time."""
     order = order_of(group_of("ABC", "3.9.2", "static"))

@@ -84,6 +84,7 @@ def restart_without_state(given):
     return forecast(observed, parse_operation("restart B"), now_ms=0, ephemeral=True)
 
 
+@pytest.mark.slow
 def test_bytes_are_shown_with_their_source():
     found = restart_without_state(changelogs(store=6))
     rows = [row for outcome in found.outcomes for row in outcome.restored]

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from attrs import evolve
 
 from streams_assignor.protocol.member import Member
@@ -86,6 +87,7 @@ def test_the_searches_find_what_no_release_violates(monkeypatch):
     assert (of_a_run.property, of_a_run.confirmed) == (violations.COMMON_VERSION_REACHED, True)
 
 
+@pytest.mark.slow
 def test_a_request_that_the_coordinator_may_ignore_is_found(monkeypatch):
     """A mutant: members that may send a higher version do not rejoin, but others do so with what they have sent."""
     right = Member.on_assignment

@@ -52,6 +52,7 @@ def found(search: RegressionSearch, steps: int) -> RegressionResult:
         return run_search(search, steps=steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ONE_OF_EACH, ids=str)
 def test_it_is_found_where_it_was_and_not_where_it_was_not(search):
     assert found(search, 2).as_expected

@@ -98,6 +98,7 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
     assert result.probes
 
 
+@pytest.mark.slow
 def test_the_text_of_the_kip_is_safe_in_every_run_and_probes():
     """Under another reading of "final rebalance" the leader rejoined for ever while one old member was left."""
     which = upgrade("kip-268", "kip-268-next")

@@ -242,6 +242,7 @@ def test_a_unit_that_was_computed_twice_counts_once(by_processes, tmp_path):
     assert stored(by_processes, "runs") == stored(tmp_path, "runs")
 
 
+@pytest.mark.slow
 def test_results_of_other_code_are_never_taken_over(tmp_path, monkeypatch):
     monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.code_digest", lambda: "old code")
     run_sweep(ONE, tmp_path)
@@ -294,6 +295,7 @@ def test_missing_rows_and_damaged_or_foreign_files_are_one_clear_error(one):
         read_sweep(one)
 
 
+@pytest.mark.slow
 def test_tables_that_are_replaced_while_they_are_read_are_no_result(one, monkeypatch):
     """At a URI there is no lock: the old kinds and the new upgrades were one result."""
     read, seen = LocalTables.read, []
@@ -308,6 +310,7 @@ def test_tables_that_are_replaced_while_they_are_read_are_no_result(one, monkeyp
         read_sweep(one)
 
 
+@pytest.mark.slow
 def test_control_characters_in_a_table_never_reach_the_terminal(one):
     kinds = one / "kinds" / "part-0.parquet"
     table = pq.read_table(kinds)

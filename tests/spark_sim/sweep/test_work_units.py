@@ -161,6 +161,7 @@ def test_estimates_grow_with_whatever_makes_work():
     assert len(costs) == len(set(costs))
 
 
+@pytest.mark.slow
 def test_equal_behaviour_is_equal_results():
     for one, other in ((("1.1.1", "2.0.1"), ("0.11.0.3", "2.0.0")), (("2.1.0", "2.4.0"), ("2.3.0", "2.4.1"))):
         first, second = upgrade(*one), upgrade(*other)

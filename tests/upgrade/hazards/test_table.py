@@ -83,7 +83,7 @@ def test_every_row_that_was_seen_is_rerun_by_a_test():
     assert {row.name for row in HAZARDS if row.seen} == rerun
 
 
-@pytest.mark.unmeasured
+@pytest.mark.slow
 def test_every_row_is_shown_in_some_plan():
     shown = {hazard.name for pair in permutations(KAFKA, 2) for hazard in hazards_between(*pair, Plan.ONE_BOUNCE)}
     newer = {row.name for row in HAZARDS if row.targets.since > LINES[-1].number}

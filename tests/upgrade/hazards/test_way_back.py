@@ -97,7 +97,7 @@ def test_a_stopped_group_starts_as_it_was():
     assert WayBackVerdict.OFFLINE is started.verdict
 
 
-@pytest.mark.parametrize("plan", [None, Plan.OFFLINE])
+@pytest.mark.parametrize("plan", [None, pytest.param(Plan.OFFLINE, marks=pytest.mark.slow)])
 def test_every_step_has_a_way_back_and_a_source(plan):
     for origin in LINES:
         for target in LINES:

@@ -109,7 +109,13 @@ def test_stores_that_the_old_release_cannot_open_are_named_before_the_group_stop
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("absent", [frozenset(), frozenset(TopologyFeature)], ids=["unknown topology", "no features"])
+@pytest.mark.parametrize(
+    "absent",
+    [
+        pytest.param(frozenset(), id="unknown topology"),
+        pytest.param(frozenset(TopologyFeature), id="no features", marks=pytest.mark.slow),
+    ],
+)
 def test_the_way_back_has_the_configurations_of_the_plan_back(absent):
     def configs_of(rounds):
         stops = any(each.action is not RoundAction.RESTART for each in rounds)

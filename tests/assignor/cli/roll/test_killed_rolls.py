@@ -141,6 +141,7 @@ def test_it_may_be_killed_again_and_again(tmp_path, monkeypatch):
     assert ("finished", ALL) == (outcome, roll.cluster.lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", with_matrix([1, 20, 200], [20], "less and more of the record"))
 def test_whatever_is_lost_of_the_last_record_no_command_is_run_again_unasked(tmp_path, monkeypatch, lost):
     """A disk may have less than was written. Of one byte, the end of the line, nothing is missing."""

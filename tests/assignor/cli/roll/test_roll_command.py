@@ -76,6 +76,7 @@ def test_an_instance_that_returns_without_its_process_id_is_said_and_the_next_fo
     assert f"step 1: not as the forecast assumed: {broken}" in done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_an_option_about_the_state_holds_whatever_is_seen(cluster):
     cluster.roll("--yes", "--state", "ephemeral", forecast=True)
 
@@ -769,6 +770,7 @@ def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, 
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
 
 
+@pytest.mark.slow
 def test_a_batch_has_a_forecast_and_is_compared_with_it(cluster):
     done = cluster.roll("--yes", "--batch", 2, forecast=True)
 

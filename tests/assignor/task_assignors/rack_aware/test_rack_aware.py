@@ -204,7 +204,7 @@ def test_larger_groups_keep_their_numbers_and_cost_no_more(seed):
             assert rack_groups.cost(after, group | {"costs": [1, 0]}, role) <= rack_groups.traffic(before, group, role)
 
 
-@pytest.mark.unmeasured
+@pytest.mark.slow
 @for_each(range(180))
 def test_with_many_racks_every_task_keeps_its_copies_at_the_cost_of_a_way_to_each_rack(seed):
     group = rack_groups.with_many_racks(random.Random(seed)) | {"costs": [10, 1]}

@@ -46,6 +46,7 @@ def test_a_session_does_not_begin_without_a_private_name(monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_no_other_private_name_of_pyspark_is_used():
     """Private modules and attributes of what is imported from PySpark; those of objects are in no source."""
     used = set()
