@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 from collections.abc import Generator
 from contextlib import suppress
@@ -69,6 +70,8 @@ UNMEASURED = tuple(
     )
 )
 """Files of whole commands, pages, documents and searches: a branch has its example elsewhere, so they run untraced."""
+UNMEASURED_WORDS = re.compile(rb"hypothesis|mark\.unmeasured|mark\.chance")
+"""A file outside of these has one of the words if a test of it is not measured."""
 WITH_REASON = ("clock", "matrix")
 """Markers that say why a test is not in the gate."""
 
@@ -106,12 +109,25 @@ def pytest_sessionstart() -> None:
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files without a test of the part that is asked for: two workers would read all of them twice."""
+    if collection_path.suffix != ".py" or Path(__file__).parent not in collection_path.parents:
+        return None
+    expression = config.option.markexpr
+    if expression.startswith("not (chance or unmeasured)"):
+        return _is_unmeasured(collection_path) or SIMULATIONS in collection_path.parents or None
+    return (expression.startswith("(chance or unmeasured)") and not _may_be_unmeasured(collection_path)) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _left_to_chance(item):
             item.add_marker("chance")
         if _is_unmeasured(item.path):
             item.add_marker("unmeasured")
+        is_measured = not (item.get_closest_marker("chance") or item.get_closest_marker("unmeasured"))
+        if not (is_measured or _may_be_unmeasured(item.path)):
+            raise pytest.UsageError(f"{item.nodeid}: expected {UNMEASURED_WORDS.pattern} in its file")
         for marker in filter(None, map(item.get_closest_marker, WITH_REASON)):
             if not marker.kwargs.get("reason"):
                 raise pytest.UsageError(f"{item.nodeid}: expected {marker.name}(reason=...), received {marker}")
@@ -133,6 +149,14 @@ def pytest_collection() -> Generator[None, object, object]:
 @cache
 def _is_unmeasured(path: Path) -> bool:
     return any(map(path.is_relative_to, UNMEASURED))
+
+
+@cache
+def _may_be_unmeasured(path: Path) -> bool:
+    """Whether a file can have a test that is not measured, as far as its text tells."""
+    if _is_unmeasured(path) or SIMULATIONS in path.parents:
+        return True
+    return bool(UNMEASURED_WORDS.search(path.read_bytes()))
 
 
 def _left_to_chance(item: pytest.Item) -> bool:
