@@ -289,6 +289,7 @@ def test_the_page_has_every_property():
     assert [] == [name for name in set(BROKEN.values()) if f"| {name} |" not in page]
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_groups_for_every_assignor():
     seen = []
 

@@ -87,6 +87,7 @@ def test_a_mistake_is_a_sentence_of_the_test_that_made_it(tmp_path: Path) -> Non
     assert "Error\n" not in output
 
 
+@pytest.mark.slow
 def test_a_missing_library_is_a_sentence_with_its_command(tmp_path: Path) -> None:
     output = run(tmp_path, WITHOUT_LIBRARY)
 
@@ -96,6 +97,7 @@ def test_a_missing_library_is_a_sentence_with_its_command(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_it_loads_nothing_but_itself_until_it_is_used(tmp_path: Path) -> None:
     output = run(tmp_path, UNUSED)
 

@@ -275,6 +275,7 @@ def test_every_plan_has_values_of_every_kind_and_also_left_in():
     assert ("offline", None) in found
 
 
+@pytest.mark.slow
 def test_everything_is_every_pair_of_kafkas_releases_and_no_plan_twice():
     upgrades = all_upgrades()
 

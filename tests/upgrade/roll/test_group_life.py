@@ -90,7 +90,7 @@ def test_a_step_passes_when_its_instance_has_lived_for_the_soak_time_for_sure(co
     assert second == roll.passed_at()
 
 
-@pytest.mark.parametrize("second", [1, 19, 40, 64])
+@pytest.mark.parametrize("second", [1, *(pytest.param(second, marks=pytest.mark.slow) for second in (19, 40)), 64])
 def test_an_instance_that_dies_after_it_has_joined_is_missed_before_the_next_one_is_touched(second):
     """It was counted until its session was over: the next one was stopped 0.2 s after it had died."""
     roll = Clock()

@@ -77,6 +77,7 @@ def test_gives_what_the_queue_would_give_for_long():
     assert 0 == sum(play(random.Random(seed), 25, 400, patience=10**9) for seed in range(10))
 
 
+@pytest.mark.slow
 def test_that_it_is_not_always_the_least_loaded_is_worth_the_trouble():
     def differing(patience):
         return sum(play(random.Random(seed), 25, 400, patience, sizes=(2, 3, 9)) for seed in range(10))

@@ -332,6 +332,7 @@ def test_racks_can_be_made_of_the_racks_of_partitions():
 # In the assignors
 
 
+@pytest.mark.slow
 @for_each(product(["sticky", "high-availability"], range(60)))
 def test_an_assignor_reads_less_across_racks_than_without_and_is_as_even(case):
     assignor, seed = case
