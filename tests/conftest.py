@@ -53,7 +53,6 @@ UNMEASURED = tuple(
         "assignor/cli/test_signals.py",
         "assignor/cli/test_userdata.py",
         "assignor/demo",
-        "assignor/task_assignors/sticky/test_sticky.py",
         "assignor/task_assignors/test_convergence.py",
         "assignor/web",
         "lab/integration",

@@ -275,11 +275,13 @@ def test_every_plan_has_values_of_every_kind_and_also_left_in():
     assert ("offline", None) in found
 
 
-@pytest.mark.slow
-def test_everything_is_every_pair_of_kafkas_releases_and_no_plan_twice():
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 20])
+def test_everything_is_every_pair_of_kafkas_releases_and_no_plan_twice(step, monkeypatch):
+    kept = [*KAFKA][::step]
+    monkeypatch.setattr("streams_assignor.upgrade.plans.RELEASES", {str(each): each for each in kept})
     upgrades = all_upgrades()
 
-    assert len(KAFKA) * (len(KAFKA) - 1) == len({(each.origin, each.target) for each in upgrades})
+    assert len(kept) * (len(kept) - 1) == len({(each.origin, each.target) for each in upgrades})
     assert len(upgrades) == len(set(upgrades))
 
 

@@ -67,6 +67,19 @@ def test_a_standby_takes_over_up_to_the_quota_and_standbys_stay():
     assert 4 == len(had.active) == len(new.active) == len(owner.active)
 
 
+def test_a_standby_stays_unless_its_process_is_full_and_another_is_not():
+    one, two, three = TASKS[:3]
+
+    def standby_of_one(capacity):
+        owner = ProcessState(UUID(int=1), 1, frozenset([one]))
+        had = ProcessState(UUID(int=2), capacity, frozenset([two]), frozenset([one]))
+        other = ProcessState(UUID(int=3), 4, frozenset([three]))
+        assign_tasks([owner, had, other], [one, two, three], [one], 1)
+        return next(each.process_id.int for each in (had, other) if one in each.standby)
+
+    assert [3, 2] == [standby_of_one(capacity) for capacity in (1, 2)]
+
+
 def test_without_clients_there_is_nothing_to_do():
     assert not assign_tasks([], TASKS, set())
 

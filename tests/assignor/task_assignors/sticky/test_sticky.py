@@ -127,6 +127,7 @@ def random_group(seed):
     return clients, tasks, chance
 
 
+@pytest.mark.unmeasured
 def test_as_sticky_and_as_even_as_kafka_on_random_groups_whatever_order_its_maps_have():
     for seed in range(500):
         clients, tasks, chance = random_group(seed)
@@ -194,6 +195,7 @@ def test_like_the_straight_version_when_others_join_and_leave(group, joining):
     assert result(twins) == result(group)
 
 
+@pytest.mark.unmeasured
 def test_like_the_straight_version_on_random_groups():
     for seed in range(1000):
         clients, tasks, chance = random_group(seed)
