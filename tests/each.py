@@ -3,6 +3,14 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
+
+def each_third(cases: Iterable[Any]) -> list[Any]:
+    """The parameters of a test of which the gate takes each third one, and the nightly run takes all."""
+    rows = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*row, marks=[pytest.mark.slow] * bool(place % 3)) for place, row in enumerate(rows)]
+
 
 def for_each(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Run a test with each of the cases, and fail with all of those that failed, each with its case as a note.

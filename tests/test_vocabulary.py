@@ -27,10 +27,10 @@ SHARED_CLASS_NAMES = {
 def test_words_are_spelled_as_in_kafka_finalized_and_not_with_an_s():
     assert OTHER_SPELLING.search("_FINAL" + "ISED")
     assert [] == [
-        f"{path.relative_to(ROOT)}:{number}: {match[0]}"
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
         for path in TEXTS
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if (match := OTHER_SPELLING.search(line))
+        for text in [path.read_text()]
+        for match in OTHER_SPELLING.finditer(text)
     ]
 
 

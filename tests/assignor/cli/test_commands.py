@@ -199,6 +199,7 @@ def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
     assert round(math.log10(int(cell["schedules"])), 3) == cell["schedules_log10"]
 
 
+@pytest.mark.slow
 def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     chosen = ["--plan", "one_bounce", "--members", 14, "--tasks", 30, "--standbys", 1, "--sample", 3]
     result = run(sweep, "--from", "3.8", "--to", "3.9", *chosen, "--master", "processes", "--out", tmp_path)
@@ -458,7 +459,7 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
     assert not (tmp_path / "report.html").exists()
 
 
-@pytest.mark.parametrize("form", ["json", "yaml"])
+@pytest.mark.parametrize("form", ["json", pytest.param("yaml", marks=pytest.mark.slow)])
 def test_report_prints_the_results_of_the_sweep_as_data_and_writes_nothing(tmp_path, form):
     assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
     (tmp_path / "report.html").unlink()

@@ -1034,7 +1034,9 @@ def test_the_shell_completes_words_without_a_cluster():
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(("flags", "shown"), [((), False), (("-v",), True), (("-vv",), True)])
+@pytest.mark.parametrize(
+    ("flags", "shown"), [((), False), (("-v",), True), pytest.param(("-vv",), True, marks=pytest.mark.slow)]
+)
 def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     """In a process of its own: loggers are global. Secrets and control characters are not shown."""
     program = """

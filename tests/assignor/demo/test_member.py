@@ -19,6 +19,7 @@ from streams_assignor.clients.mock_cluster import MockCluster
 from streams_assignor.demo import member
 from streams_assignor.demo.member_settings import MemberSettings
 from streams_assignor.observability.event_fields import parse_line
+from tests.each import each_third
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -271,15 +272,17 @@ def test_it_fails_with_one_line_and_status_1(cluster: MockCluster) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "status", "problem"),
-    [
-        (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
-        (["--bootstrap-servers", "nonsense"], 2, "expected HOST:PORT,..., got 'nonsense'"),
-        (["--release", "7.0"], 2, "unknown release '7.0'"),
-        (["--upgrade-from", "7.0"], 2, "upgrade.from"),
-        (["--application-server", "nowhere"], 2, "Expected format host:port"),
-        (["--api-version", "new"], 2, "'new' is not a version"),
-        (["--session-timeout-ms", "5"], 2, "session-timeout-ms"),
-    ],
+    each_third(
+        [
+            (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
+            (["--bootstrap-servers", "nonsense"], 2, "expected HOST:PORT,..., got 'nonsense'"),
+            (["--release", "7.0"], 2, "unknown release '7.0'"),
+            (["--upgrade-from", "7.0"], 2, "upgrade.from"),
+            (["--application-server", "nowhere"], 2, "Expected format host:port"),
+            (["--api-version", "new"], 2, "'new' is not a version"),
+            (["--session-timeout-ms", "5"], 2, "session-timeout-ms"),
+        ]
+    ),
 )
 def test_an_error_is_one_line(cluster: MockCluster, arguments: list[str], status: int, problem: str) -> None:
     with a_member(cluster, "unused", *arguments) as process:

@@ -218,6 +218,7 @@ def test_members_that_send_leave_group_on_close_do_so_here():
     assert 0 == found.measured_hops[0].task_seconds
 
 
+@pytest.mark.slow
 def test_static_members_keep_their_tasks():
     dynamic, static = (
         asked("2.4.1", "2.5.1", shape=workload_with(4, 0, static=each)).measured_hops[1] for each in (False, True)
@@ -227,6 +228,7 @@ def test_static_members_keep_their_tasks():
     assert 0 == static.moved
 
 
+@pytest.mark.slow
 def test_a_large_group_is_simulated_whole_and_explored_with_five():
     found = asked("3.8.1", "3.9.2", members=8, shape=workload_with(40, 1, static=False))
 
@@ -263,6 +265,7 @@ def test_plan_says_with_its_status_that_exploration_agrees(target, verdict, word
     assert explored["groups"].startswith("for groups of any size")
 
 
+@pytest.mark.slow
 def test_what_the_simulation_of_the_group_finds_is_the_verdict_of_the_first_line():
     text, plain = (run("2.8", "2.5", "--static", *form) for form in ((), ("--json",)))
 

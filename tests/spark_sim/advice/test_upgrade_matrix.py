@@ -73,7 +73,7 @@ def explored(origin, target):
     return derive_guide(results)[RELEASES[origin], RELEASES[target]]
 
 
-@pytest.mark.parametrize("seed", [0, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 3, 4, 5))])
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 3, 4, 5))])
 def test_a_pair_explored_anew_has_the_same_sign(seed):
     """Ways through bridges need other pairs, so these are left to the whole sweep."""
     random = Random(seed)

@@ -188,7 +188,7 @@ def grow(source):
     write(source, 1, 1, groups=5)
 
 
-@pytest.mark.parametrize("change", [touch, grow])
+@pytest.mark.parametrize("change", [touch, pytest.param(grow, marks=pytest.mark.slow)])
 def test_a_partition_that_has_changed_is_computed_again_and_the_others_are_not(source, tmp_path, commits, change):
     """Also if the audit had ended: the tables of the other partitions are taken over."""
     audit(source, tmp_path / "out")
@@ -215,6 +215,7 @@ def test_other_options_take_nothing_over(source, tmp_path, commits, kept):
     assert content(tmp_path / "undisturbed") == content(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_table_that_is_gone_is_computed_again(source, tmp_path, commits):
     audit(source, tmp_path / "out")
     before = content(tmp_path / "out")
@@ -252,6 +253,7 @@ def test_a_worker_that_fails_loses_nothing_that_is_finished(source, tmp_path, mo
     assert f"of {UNITS_OF_AUDIT} units are finished" in audit(source, tmp_path / "out")[0]
 
 
+@pytest.mark.slow
 def test_a_group_that_is_not_there_leaves_nothing_behind(source, tmp_path):
     with pytest.raises(SourceError, match="got none for nobody"):
         audit(source, tmp_path / "out", AuditFilter(groups=("nobody",)))
@@ -391,6 +393,7 @@ def test_ctrl_c_says_where_what_is_finished_is(captures, tmp_path, monkeypatch):
     assert f"interrupted; what is finished is in {tmp_path / 'out'}; the same command resumes there" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_comparison_refuses_a_folder_with_an_audit(captures, source, tmp_path):
     audit(source, tmp_path / "out")
     done = conform(*captures, "--out", tmp_path / "out")

@@ -13,15 +13,9 @@ from streams_assignor.spark_sim.conformance.excerpt import (
     judge_excerpt,
 )
 from streams_assignor.spark_sim.conformance.verdict import check_conformance
+from tests.each import each_third
 from tests.spark_sim.audit.captured_records import CAPTURES, capture_of, named
 
-some_files = pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=[pytest.mark.slow] * bool(place % 4), id=path.stem)
-        for place, path in enumerate(CAPTURES)
-    ],
-)
 PROBING = "2.0.1-to-2.3.1"
 
 
@@ -47,7 +41,7 @@ def swapped(capture, at, what):
     return evolve(without_steps(capture), generations=(*before, evolve(generation, members=members), *after))
 
 
-@some_files
+@pytest.mark.parametrize("path", each_third(CAPTURES), ids=lambda path: path.stem)
 def test_a_real_group_conforms_from_the_middle_on(path):
     """All 228 cuts of these files do; three had differed at the record of a static member that had come back."""
     capture = capture_of(path)

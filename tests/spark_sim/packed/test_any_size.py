@@ -243,6 +243,7 @@ def test_batches_may_have_any_size(asked, k):
     assert explore(evolve(batches, members=2)).states > explore(evolve(asked, members=2)).states
 
 
+@pytest.mark.slow
 def test_members_that_leave_and_come_back_in_turn_are_not_safe():
     """B3b: they do so for ever."""
     search = next(each for each in AFFECTED if each.bug.name == "B3b")

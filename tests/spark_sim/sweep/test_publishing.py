@@ -365,7 +365,7 @@ def test_only_what_cannot_be_written_to_the_folder_is_named_so(tmp_path, raised,
     assert is_named == (f"cannot write to {tmp_path}: " in str(ended.value))
 
 
-@pytest.mark.parametrize("before", ["old", "none"])
+@pytest.mark.parametrize("before", ["old", pytest.param("none", marks=pytest.mark.slow)])
 def test_a_kill_at_any_step_leaves_the_old_the_new_or_no_results_and_the_same_command_goes_on(tmp_path, before):
     number, seen = 0, set()
     while True:

@@ -41,6 +41,7 @@ from streams_assignor.codec.wire.types import (
     read_unsigned_varint,
     unsigned_varint,
 )
+from tests.each import each_third
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, subscriptions
 from tests.subscription_codec.test_consumer_protocol import member_subscriptions
@@ -184,9 +185,7 @@ def test_both_paths_agree_about_nearly_valid_bytes(layout, pieces):
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
-@pytest.mark.parametrize(
-    "version", [pytest.param(version, marks=[pytest.mark.slow] * bool(version % 3)) for version in VERSIONS]
-)
+@pytest.mark.parametrize("version", each_third(VERSIONS))
 def test_both_paths_agree_about_the_bytes_of_all_jars(kind, version):
     layout = LAYOUTS[kind][version]
     of_this_version = [row for row in ROWS if (row["kind"], row["version"]) == (kind, version) and "hex" in row]
