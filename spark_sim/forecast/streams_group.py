@@ -136,7 +136,7 @@ def _check(group: InspectedGroup, operation: Operation) -> None:
     elif described.protocol not in ("", "sticky"):
         why = f"expected the assignor sticky, got {described.protocol}"
     elif static := [member.label for member in group.members if member.described.group_instance_id]:
-        why = f"{static[0]} is static, which the model of streams groups does not have"
+        why = f"{static[0]} is static: forecasts of streams groups play none"
     elif any(task.topology for task in expected_tasks(described)):
         why = "its subtopologies have names, which the model does not have"
     if why:

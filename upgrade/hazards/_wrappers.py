@@ -208,7 +208,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
                 applies_to=name,
                 when=HasLibrary((wrapper.library,)),
                 symptom=f"its line was built for Kafka {wrapper.kafka}: it may call what is gone (--app)",
-                remedy=_newer(wrapper.library, target),
+                remedy=_newer(name, wrapper, target),
                 source=f"POM of {wrapper.library} {wrapper.release}",
             )
 
@@ -233,9 +233,9 @@ def _mixed_artifacts(applications: Sequence[Application], target: Release) -> It
         )
 
 
-def _newer(library: str, target: Release) -> str:
-    """Name the first line that links the release line or a newer one."""
-    for wrapper in wrapper_lines().values():
-        if wrapper.library == library and version_number(wrapper.kafka)[:2] >= target.known_number[:2]:
-            return f"take {library} {wrapper.line} or later, which is built for Kafka {wrapper.kafka}"
-    return f"test it: no line of {library} is known that is built for Kafka {target.line} or later"
+def _newer(name: str, wrapper: WrapperLine, target: Release) -> str:
+    """Name the line that the remedies of missing classes name, too."""
+    newer = wrapper_for(wrapper.library, name.rpartition(" ")[2], target)
+    if newer and newer.line != wrapper.line:
+        return f"take {newer.library} {newer.line}, which is made for Kafka {newer.kafka}"
+    return f"test it: no newer line of {wrapper.library} is known that is made for Kafka {target.line} or before"

@@ -80,7 +80,7 @@ class CodeResult:
                 f"{report.target} needs {report.needed_java}"
             )
         if report.damaged:
-            yield sanitize(f"- {len(report.damaged)} files cannot be read: {', '.join(report.damaged[:_MOST_SHOWN])}")
+            yield sanitize(f"- unreadable files: {len(report.damaged)}: {', '.join(report.damaged[:_MOST_SHOWN])}")
         known = report.refused_by_compilers
         linkage_only = f"- linkage only: the compiler may refuse more{', such as' if known else ''}"
         not_seen = "; ".join(report.not_seen)

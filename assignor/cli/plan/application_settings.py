@@ -58,7 +58,7 @@ class ConfigurationResult:
         if unset:
             yield sanitize(f"- {Effect.DEFAULT.value}: not set: {', '.join(unset)} (-v: from what to what)")
         if self.settings.left_out:
-            yield f"- {self.settings.left_out} further keys of the file are not read"
+            yield f"- further keys of the file that are not read: {self.settings.left_out}"
 
     def protocols(self) -> frozenset[str]:
         """Return which of TLS and SASL the values of security.protocol ask for; both if one may not be known."""

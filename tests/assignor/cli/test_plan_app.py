@@ -45,7 +45,7 @@ def test_a_class_that_is_gone_makes_the_plan_unsafe(run):
 
     assert 1 == result.exit_code
     assert "2.8.2 to 4.3.1: unsafe: the code refers to what 4.3.1 lacks, see below" == lines[0]
-    assert any(line.startswith("- 1 files cannot be read: ") and line.endswith("classes/B.class") for line in lines)
+    assert any(line.startswith("- unreadable files: 1: ") and line.endswith("classes/B.class") for line in lines)
     for line in (
         "- NoClassDefFoundError: org.apache.kafka.streams.processor.PartitionGrouper: there is no such class; "
         "your class com.example.Orders and 1 more",

@@ -112,7 +112,7 @@ def test_json_and_spring_boot_are_read(run):
     result = run("2.8", "4.3", text=json.dumps(settings), name="application.json")
 
     assert "- refused: line 1: processing.guarantee: " in result.output
-    assert "- 1 further keys of the file are not read" in result.output
+    assert "- further keys of the file that are not read: 1" in result.output
 
 
 @pytest.mark.parametrize(

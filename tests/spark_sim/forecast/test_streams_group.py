@@ -103,7 +103,11 @@ def test_a_task_that_returns_to_its_process_has_moved_twice():
         ({"epoch": 2, "assignment_epoch": 2}, "stop inst-1", "expected a stable group, got Stable: look again later"),
         ({}, "restart all", "orders of restarts are not played for streams groups: expected one instance"),
         ({"protocol": "custom"}, "stop inst-1", "expected the assignor sticky, got custom"),
-        ({"inst-1": {"instance": "pod-1"}}, "stop inst-2", "pod-1 (10.0.0.1) is static, which the model of streams"),
+        (
+            {"inst-1": {"instance": "pod-1"}},
+            "stop inst-2",
+            "pod-1 (10.0.0.1) is static: forecasts of streams groups play none",
+        ),
         ({}, "stop inst-9", "no process is 'inst-9'"),
     ],
 )
