@@ -19,7 +19,7 @@ from streams_assignor.groups.upgrade_status import Stage
 LOOKS: Final = 10
 """How many looks a state of a lag is about."""
 COMMIT_SECONDS: Final = 30.0
-"""The default of ``commit.interval.ms``: that nothing is committed for less than it says nothing."""
+"""The default of ``commit.interval.ms``: a shorter time without a commit shows nothing."""
 _Position = tuple[int, int]
 """The committed offset and the end."""
 
@@ -32,7 +32,7 @@ class LagState(Enum):
     GROWS = "grows"
     """Records are committed, and the lag was never less than before."""
     STALLED = "stalled"
-    """There is a lag, and nothing was committed for longer than the commit interval of Kafka Streams."""
+    """There is a lag, and nothing was committed for longer than the default commit interval of Kafka Streams."""
     DRAINS = "drains"
     """It became less, and never more than before."""
     UNKNOWN = "unknown"
