@@ -109,7 +109,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Use one worker more than there are cores where tests wait for processes: two workers left a tenth of both idle."""
+    """Use one worker more than there are cores where tests wait for processes: two left a tenth of both idle."""
     return (os.cpu_count() or 1) + 1 if config.option.markexpr.startswith("(chance or unmeasured)") else None
 
 
