@@ -1,8 +1,10 @@
-"""S2, S3, S8 and S10 of `streams_groups.searches` on real brokers: the schedules that the searches found, heartbeat by
-heartbeat. S1 needs the client of Java (`test_two_owners.py`)."""
+"""S2, S3 and S8 to S11 of `streams_groups.searches` on real brokers: the schedules that the searches found, heartbeat
+by heartbeat. S1 needs the client of Java (`test_two_owners.py`)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from streams_assignor.clients.kafka_python.group_coordinator import CoordinatorU
 from streams_assignor.streams_group import MemberProfile, StreamsGroupMember, topology_fields
 from tests.lab.integration.migrations import RELEASES
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
-from tests.lab.integration.test_streams_migration import site_of
+from tests.lab.integration.test_streams_migration import OLDEST_LEVEL, QUOTED, site_of
 from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 EVERY_RELEASE = with_matrix(RELEASES, ["4.4.0"], "the same with another release")
 SETTLING_ROUNDS = 6
 AT_ONCE = {"group.streams.assignment.interval.ms": "0"}
+SHORT_SESSION = {f"group.streams.{limit}session.timeout.ms": "6000" for limit in ("min.", "")}
 JOINED = "start A | settle | start B | heartbeat B | callback B | heartbeat A | callback A | callback A | heartbeat A"
 
 
@@ -31,6 +34,7 @@ class RealGroup:
         self.coordinator = GroupCoordinator(name, {"bootstrap_servers": [brokers]})
         self.topology = topology_fields(Topology.of(Subtopology(sources=[source])))
         self.name, self.is_static = name, is_static
+        self.started: Counter[str] = Counter()
         self.members: dict[str, StreamsGroupMember] = {}
         self.late: dict[str, dict[str, Any]] = {}
 
@@ -40,15 +44,19 @@ class RealGroup:
             _STEPS[verb](self, name)
 
     def start(self, name: str) -> None:
+        self.started[name] += 1
         profile = MemberProfile(
             group_id=self.name,
-            member_id=f"{name}#1",
+            member_id=f"{name}#{self.started[name]}",
             process_id=name,
             rebalance_timeout_ms=300_000,
             topology=self.topology,
             instance_id=name if self.is_static else None,
         )
         self.members[name] = StreamsGroupMember(profile).subscribe()
+
+    def crash(self, name: str) -> None:
+        del self.members[name]
 
     def sent(self, name: str) -> dict[str, Any]:
         self.members[name], fields = self.members[name].next_request()
@@ -82,6 +90,10 @@ class RealGroup:
                     self.callback(name)
                 self.heartbeat(name)
 
+    def failure(self, name: str) -> str:
+        failure = self.members[name].failure
+        return failure.message if failure else ""
+
     def owned(self, name: str) -> frozenset[Any]:
         current = self.members[name].current
         return current.active if current else frozenset()
@@ -89,6 +101,7 @@ class RealGroup:
 
 _STEPS = {
     "start": RealGroup.start,
+    "crash": RealGroup.crash,
     "heartbeat": RealGroup.heartbeat,
     "lose-response": RealGroup.lose_response,
     "delay": RealGroup.delay,
@@ -141,11 +154,45 @@ def test_a_late_join_counts_as_a_revocation(release: str, tmp_path: Path) -> Non
     assert group.owned("A") & group.owned("B")
 
 
-def test_a_lost_answer_to_its_join_ends_a_static_member(tmp_path: Path) -> None:
-    with site_of("4.4.0", tmp_path, **AT_ONCE) as (site, _):
-        group = real_group(site, is_static=True)
-        group.play("start A | lose-response A | heartbeat A")
+@pytest.mark.parametrize("release", EVERY_RELEASE)
+def test_a_static_member_ends_whose_instance_id_is_in_use(release: str, tmp_path: Path) -> None:
+    """S8 and S9; before 4.4 no static member can join. Once the session has ended, the next one joins."""
+    with site_of(release, tmp_path, **AT_ONCE, **SHORT_SESSION) as (site, _):
+        real_group(site)
+        lines = {"answer": "start A | lose-response A", "crash": "start A | settle | crash A | start A"}
+        failures = {}
+        for name, line in lines.items():
+            group = RealGroup(
+                site.cluster.brokers, f"{site.application.name}-{name}", site.application.source, is_static=True
+            )
+            group.play(f"{line} | heartbeat A")
+            failures[name] = group.failure("A")
 
-    failure = group.members["A"].failure
-    assert failure is not None
-    assert "UNRELEASED_INSTANCE_ID" in failure.message
+        def joins() -> bool:
+            group.play("start A | heartbeat A")
+            return not group.failure("A")
+
+        if release == "4.4.0":
+            wait_until(joins)
+
+    print(f"{release}: {failures}")
+    reason = "UNRELEASED_INSTANCE_ID" if release == "4.4.0" else QUOTED
+    assert all(reason in failure for failure in failures.values())
+
+
+def test_a_static_member_ends_when_its_brokers_return_to_4_3(tmp_path: Path) -> None:
+    """S11; `test_streams_migration.py` has it with a member of Java."""
+    with site_of("4.4.0", tmp_path, OLDEST_LEVEL, **AT_ONCE) as (site, cluster):
+        group = real_group(site, is_static=True)
+        group.play("start A | settle")
+        assert group.owned("A")
+        cluster.stop(1)
+        cluster.start(1, "4.3.1", settings=AT_ONCE)
+
+        def fails() -> bool:
+            with suppress(CoordinatorUnavailable):
+                group.heartbeat("A")
+            return bool(group.failure("A"))
+
+        wait_until(fails)
+    assert QUOTED in group.failure("A")
