@@ -36,7 +36,11 @@ def main(topics: str, *settings: str) -> None:
         stalls = stalls or word == "stall"
         if stalls:
             time.sleep(0.2)
-        elif (message := consumer.poll(0.2)) and (error := message.error()) and error.code() == error._FATAL:
+        elif not (message := consumer.poll(0.2)):
+            continue
+        elif not (error := message.error()):
+            print("record", message.partition(), message.offset(), flush=True)
+        elif error.code() == error._FATAL:
             raise KafkaException(error)
     consumer.close()
 

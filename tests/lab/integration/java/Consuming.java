@@ -25,7 +25,8 @@ public final class Consuming {
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(Instance.settings(arguments, 1))) {
             consumer.subscribe(List.of(arguments[0]));
             while (!ended) {
-                consumer.poll(Duration.ofMillis(100));
+                consumer.poll(Duration.ofMillis(100))
+                    .forEach(record -> System.out.println("record " + record.partition() + " " + record.offset()));
             }
         }
     }
