@@ -21,8 +21,9 @@ _PACKAGES = ("assignor", "probing", "spark_sim", "subscription_codec", "upgrade"
 _PUBLISHED_BY = {
     "assignor/protocol": ("assignor/test_streams_assignor.py",),
     "assignor/task_assignors": ("assignor/task_assignor",),
+    "spark_sim/streams_groups": ("spark_sim/sweep/test_streams_units.py",),
 }
-"""What publishes the names of a package: the tests of that are tests of the package, too."""
+"""What publishes the names of a package or runs its searches: the tests of that are tests of the package, too."""
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "_build", ".hypothesis", "node_modules")
 # What Hypothesis finds, it finds by chance: like a branch, a mutant needs an example. All of a simulation is chance.
 _EXAMPLES = "not slow and not bench and not exhaustive and not matrix and not java and not broker and not spark"

@@ -16,6 +16,7 @@ from streams_assignor.spark_sim.streams_groups._properties import (
 from streams_assignor.spark_sim.streams_groups._rules import RULES
 from streams_assignor.spark_sim.streams_groups.events import trace_run
 from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
 from streams_assignor.spark_sim.sweep.traces import trace_line
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.releases import RELEASES
@@ -201,9 +202,31 @@ def test_a_trace_names_what_each_step_changes():
 
     assert ["A    is JOINING"] == events[0]
     assert ["     the group is in epoch 1", "A#1  has the target 0_0 0_1"] == events[1][:2]
+    assert "epoch" == run.steps[1][1][0].kind
     assert "A    has 0_0 0_1" in events[2]
     assert ["A    has nothing", "A    does not run"] == events[3]
     assert "A#1  is no longer a member" in events[4]
+
+
+def test_a_member_that_loses_a_heartbeat_and_is_silent_is_none_of_the_group():
+    scenario = parse_scenario("A@4.3.1 group 4.3.1 classic=1 | retire | start A | settle | lose-request A | silence A")
+
+    assert {} == run_scenario(scenario).group.members
+    assert [
+        "a member of the classic protocol leaves the group",
+        "A starts with a new member id",
+        "the protocol goes on until nothing changes",
+        "a heartbeat of A is lost",
+        "the session of A ends, as no heartbeat reaches the coordinator",
+    ] == [step.description for step in scenario.steps]
+
+
+def test_late_heartbeats_beside_another_fault_are_searched_without_what_s10_violates():
+    assert [] == [
+        finding.name
+        for finding in FINDINGS
+        if len(finding.faults) == 2 and "delay" in finding.faults and SINGLE_OWNER in finding.properties
+    ]
 
 
 def test_a_violation_is_an_event_of_its_step():
