@@ -21,6 +21,16 @@ EARLY_ACCESS: Final = (4, 1)
 AVAILABLE: Final = (4, 2)
 """The first releases in which it is generally available."""
 
+KEEPS_TOPOLOGY: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.2.2", "4.3.0", "4.3.1"), True),
+    "4.4.0": True,
+}
+"""Whether brokers of a release refuse another topology of a streams group (KAFKA-20170), as ``GroupMetadataManager``
+says; of a release without a row it is not known. ``tests/lab/releases`` reads the class of a new one."""
+
+KEPT_BY: Final = f"brokers up to {[name for name, keeps in KEEPS_TOPOLOGY.items() if keeps][-1]}; later ones: not known"
+"""Which brokers refuse it, for people."""
+
 
 @frozen
 class GroupConfiguration:

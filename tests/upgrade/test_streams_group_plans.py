@@ -96,6 +96,7 @@ def test_a_release_that_changes_the_topology_stops_a_streams_group():
     (found,) = (judged.hazard for judged in plan.judged if judged.hazard.name == "shared-store-builders")
 
     assert "a streams group accepts no other topology" in found.symptom
+    assert "brokers up to 4.4.0; later ones: not known" in found.symptom
     assert "plan --to-protocol streams --topologies OLD NEW" in found.remedy
 
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from attrs import evolve
 
+from streams_assignor.upgrade.group_configurations import KEPT_BY
 from streams_assignor.upgrade.hazards._conditions import Ask
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, Severity, order_hazards
 
 _ANOTHER_TOPOLOGY: Final = (
-    "a streams group accepts no other topology, also while it is empty: each member that has one ends"
+    f"a streams group accepts no other topology, also while it is empty ({KEPT_BY}): each member that has one ends"
 )
 _THROUGH_CLASSIC: Final = (
     "change the topology on the classic protocol (plan --to-protocol streams --topologies OLD NEW): stop all members, "

@@ -16,12 +16,13 @@ from typing import Any, Final
 from attrs import frozen
 
 from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.group_configurations import KEPT_BY
 from streams_assignor.upgrade.topology_description import DescribedNode, parse_topology_description
 
 MAX_SUBTOPOLOGIES: Final = 2_500
 """The most of a topology: each may have something in common with each of another one."""
 _WAY_OF_STREAMS_GROUPS: Final = (
-    "a streams group keeps its topology, also while it is empty, and a member with another one ends "
+    f"a streams group keeps its topology, also while it is empty ({KEPT_BY}), and a member with another one ends "
     "(InvalidRequestException: Topology updates are not supported yet): stop all members; start them with "
     "group.protocol=classic and the new topology; stop them; wait until the group is empty (group wait NAME empty); "
     "start them with group.protocol=streams (plan --to-protocol streams --topologies OLD NEW). This keeps the "

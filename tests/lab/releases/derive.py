@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from attrs import fields, frozen
 
 from streams_assignor.spark_sim.streams_groups._rules import RULES
+from streams_assignor.upgrade.group_configurations import KEEPS_TOPOLOGY
 from streams_assignor.upgrade.release_behaviour import ReleaseBehaviour
 from streams_assignor.upgrade.releases import RELEASES
 from streams_assignor.upgrade.upgrade_from import line_number
@@ -22,6 +23,7 @@ from tests.lab.releases.facts import (
     derived_row,
     differences,
     jar_of,
+    keeps_topology,
     row_source,
 )
 
@@ -37,6 +39,8 @@ class Derivation:
     """With the columns of the release before for all others."""
     changes: tuple[ClassChange, ...]
     codec: CodecAnswers
+    keeps_topology: bool | None = None
+    """Whether its brokers refuse another topology of a streams group; None before there were any, or not read."""
 
     @property
     def differences(self) -> list[TableDifference]:
@@ -46,12 +50,18 @@ class Derivation:
     @property
     def agrees(self) -> bool:
         """Whether the tables have the release, with these columns, and its codec reads and writes like ours."""
-        return self.release in RELEASES and self.has_rules and not self.differences and not self.codec.unlike_ours
+        has_rows = self.release in RELEASES and self.has_rules and self.has_kept_topology
+        return has_rows and not self.differences and not self.codec.unlike_ours
 
     @property
     def has_rules(self) -> bool:
         """Whether the coordinator of its streams groups is simulated; true before there were any."""
         return self.release in RULES or not _has_streams_groups(self.release)
+
+    @property
+    def has_kept_topology(self) -> bool:
+        """Whether ``KEEPS_TOPOLOGY`` says of its brokers what their class says."""
+        return self.keeps_topology is KEEPS_TOPOLOGY.get(self.release)
 
 
 def derive(release: str) -> Derivation:
@@ -64,7 +74,8 @@ def derive(release: str) -> Derivation:
     older = before(release)
     changes = class_changes(_assigning_classes(older), _assigning_classes(release), (older, release))
     codec = check_codec(release, columns["supported_version"])
-    return Derivation(release, columns, derived_row(release, columns), tuple(changes), codec)
+    kept = keeps_topology(release) if _has_streams_groups(release) else None
+    return Derivation(release, columns, derived_row(release, columns), tuple(changes), codec, kept)
 
 
 def _assigning_classes(release: str) -> dict[str, Methods]:
@@ -103,6 +114,11 @@ def _lines(found: Derivation) -> Iterator[str]:
         yield f"table: {found.release} is missing; extend its line in _KAFKA_RELEASES of upgrade/releases.py"
     if not found.has_rules:
         yield f"table: {found.release} is missing in RULES of spark_sim/streams_groups/_rules.py"
+    if not found.has_kept_topology:
+        yield (
+            f"table: KEEPS_TOPOLOGY of upgrade/group_configurations.py has {KEEPS_TOPOLOGY.get(found.release)} for "
+            f"{found.release}, GroupMetadataManager {found.keeps_topology}"
+        )
     yield from (f"table differs in {difference}" for difference in found.differences)
     if found.agrees:
         yield f"table: agrees with the jars of {found.release}"

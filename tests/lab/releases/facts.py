@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
+from zipfile import ZipFile
 
 from attrs import asdict, fields, frozen
 
@@ -33,6 +34,7 @@ Facts = Mapping[str, Sequence[str]]
 Columns = Mapping[str, Any]
 """Columns of ``ReleaseBehaviour`` by name."""
 
+_REFUSAL = b"Topology updates are not supported yet."
 _STRATEGY = "RACK_AWARE_ASSIGNMENT_STRATEGY_"
 _LEAVES: Final[Mapping[bool, Columns]] = {True: {"leaves_on_close": False}, False: {}}
 _ASSIGNORS: Final[tuple[tuple[str, TaskAssignorName], ...]] = (
@@ -188,6 +190,15 @@ def row_source(release: str, row: ReleaseBehaviour) -> str:
 
 def _literal(value: Any) -> str:
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def keeps_topology(release: str) -> bool:
+    """Whether the coordinator of a release refuses another topology of a streams group, as its class says.
+
+    A class without the text is to be read: the rule can have another text.
+    """
+    with ZipFile(jar_of("kafka-group-coordinator", release)) as jar:
+        return _REFUSAL in jar.read("org/apache/kafka/coordinator/group/GroupMetadataManager.class")
 
 
 def jar_of(artifact: str, release: str) -> Path:

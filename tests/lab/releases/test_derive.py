@@ -141,11 +141,11 @@ def test_a_bounce_to_a_release_that_the_table_lacks_is_stored_and_replayed_as_th
 
 def test_a_release_that_the_table_lacks_does_not_agree():
     values = (*VALUES, "4.2")
-    found = Derivation(
-        "4.3.9", columns(values=values), derived_row("4.3.9", columns(values=values)), (), CodecAnswers("4.3.1")
-    )
+    row = columns(values=values)
+    found = Derivation("4.3.9", row, derived_row("4.3.9", row), (), CodecAnswers("4.3.1"), keeps_topology=False)
 
     assert not found.agrees
+    assert "has None for 4.3.9, GroupMetadataManager False" in as_text(found)
     assert "4.3.9 is missing; extend its line in _KAFKA_RELEASES" in as_text(found)
     assert "4.3.9 is missing in RULES of spark_sim/streams_groups/_rules.py" in as_text(found)
 

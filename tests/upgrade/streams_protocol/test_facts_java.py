@@ -1,17 +1,15 @@
 """The configurations of streams groups, beside the constants in the jars of brokers of every release that has them."""
 
-import os
 import subprocess
 from functools import cache
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
-from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS
-from streams_assignor.upgrade.releases import NEWEST
+from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS, KEEPS_TOPOLOGY
 from streams_assignor.upgrade.upgrade_from import line_number
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.releases.facts import keeps_topology
 from tests.matrix import with_matrix
 
 PROGRAM = Path(__file__).parents[1] / "java/StreamsGroupConfigs.java"
@@ -54,20 +52,9 @@ def test_the_rows_are_those_of_the_jars(release):
         assert row.maximum_name is None or row.maximum == default(release, row.maximum_name)
 
 
-REFUSES_TOPOLOGIES = b"Topology updates are not supported yet."
-
-
-@pytest.mark.parametrize(
-    "release", with_matrix(dict.fromkeys((*RELEASES[1:], NEWEST.name)), ["4.4.0"], "the same text of another release")
-)
-def test_no_release_of_brokers_accepts_another_topology(release):
-    """The release whose classes lack the text is the first one for which plans of streams groups may say otherwise."""
+def test_the_rows_of_kept_topologies_are_those_of_the_classes():
+    """A release whose class lacks the text is the first one for which plans of streams groups may say otherwise."""
     try:
-        jars = class_path(f"org.apache.kafka:kafka_2.13:{release}")
+        assert KEEPS_TOPOLOGY == {release: keeps_topology(release) for release in KEEPS_TOPOLOGY}
     except Unavailable as missing:
-        pytest.skip(f"no Kafka {release}: {missing}")
-    (coordinator,) = (path for path in jars.split(os.pathsep) if f"/kafka-group-coordinator-{release}" in path)
-    with ZipFile(coordinator) as jar:
-        texts = [jar.read(name) for name in jar.namelist() if name.endswith("/GroupMetadataManager.class")]
-
-    assert [True] == [REFUSES_TOPOLOGIES in text for text in texts]
+        pytest.skip(f"no coordinator: {missing}")
