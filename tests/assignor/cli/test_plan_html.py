@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
 from streams_assignor.cli.plan._html import plan_page
+from tests.assignor.cli.named_plan import named_plan
 from tests.spark_sim.audit.made_up_groups import HOSTILE
 
 
@@ -54,7 +55,8 @@ def test_it_has_the_json_and_the_runbook_of_the_same_plan(arguments):
 
 
 def test_no_text_of_a_plan_is_markup():
-    plain = {"from": "a", "to": "b", "headline": "safe", "steps": [{"do": "x"}]}
-    hostile = {"from": HOSTILE, "to": HOSTILE, "headline": HOSTILE, "steps": [{"do": HOSTILE}]}
+    """A made-up plan went stale where only the nightly run looked: it had no headline, and the page was refused."""
+    plain, hostile = (Page(plan_page(named_plan(name))) for name in ("plain", HOSTILE))
 
-    assert Page(plan_page(plain)).tags == Page(plan_page(hostile)).tags
+    assert all(json.loads(plain.data["stdout"])[key] for key in ("hazards", "requirements", "steps"))
+    assert plain.tags == hostile.tags

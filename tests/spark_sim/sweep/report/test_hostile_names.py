@@ -13,6 +13,7 @@ from streams_assignor.spark_sim.audit._report import write_report
 from streams_assignor.spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
 from streams_assignor.spark_sim.sweep.report.html import render_html
 from streams_assignor.spark_sim.sweep.report.judgement import Judgement
+from tests.assignor.cli.named_plan import named_plan
 from tests.spark_sim.audit.made_up_groups import HOSTILE, finding, rolling_bounce, summary, write_audit
 from tests.spark_sim.audit.test_report import bounce, seen
 from tests.spark_sim.made_up import MATRIX
@@ -91,14 +92,8 @@ def brokers_page(name, folder):
 
 def plan_as_page(name, folder):
     """Write the page of a plan with a name in every text."""
-    facts = dict.fromkeys(("severity", "applies_to", "symptom", "remedy", "source", "evidence", "from", "to"), name)
-    step = dict.fromkeys(("do", "why", "if_skipped", "source"), name) | {"commands": [name]}
-    need = dict.fromkeys(("status", "condition", "symptom", "remedy", "source", "evidence"), name)
-    need |= {"because": [name], "decided_by": [name]}
-    plain = {"from": name, "to": name, "verdict": name, "conditions": [name], "blocked": [name], "notes": [name]}
-    plain |= {"steps": [step], "hazards": [facts], "requirements": [need], "checked": [name], "not_checked": [name]}
     folder.mkdir()
-    (folder / "report.html").write_text(plan_page(plain), encoding="utf-8")
+    (folder / "report.html").write_text(plan_page(named_plan(name)), encoding="utf-8")
     return folder / "report.html"
 
 

@@ -22,6 +22,7 @@ from streams_assignor.spark_sim.sweep.report.html import render_html
 from streams_assignor.spark_sim.sweep.report.replay_page import replay_page
 from streams_assignor.spark_sim.sweep.suites import broker_suite, regression_suite
 from streams_assignor.spark_sim.sweep.traces import trace_line
+from tests.assignor.cli.named_plan import named_plan
 from tests.assignor.web.packages import AXE, fetched
 from tests.spark_sim.audit.made_up_groups import HOSTILE, estate, finding, rolling_bounce, summary, write_audit
 from tests.spark_sim.made_up import MATRIX
@@ -42,28 +43,6 @@ SEARCHES = [
     for unit in regression_suite().units[:4]
 ]
 STREAMS_RESULTS = [unit.result() for unit in streams_units()[:2]]
-STEP = {"do": HOSTILE, "why": HOSTILE, "if_skipped": HOSTILE, "source": HOSTILE, "commands": [HOSTILE]}
-HAZARD = {
-    "name": HOSTILE,
-    "about": "code",
-    "severity": "stops",
-    "applies_to": HOSTILE,
-    "symptom": HOSTILE,
-    "remedy": HOSTILE,
-    "source": HOSTILE,
-}
-HOSTILE_PLAN = {
-    "from": HOSTILE,
-    "to": HOSTILE,
-    "verdict": "unsafe",
-    "conditions": [HOSTILE],
-    "headline": HOSTILE,
-    "alternative": HOSTILE,
-    "steps": [STEP],
-    "hazards": [HAZARD | {"evidence": HOSTILE, "from": HOSTILE, "to": HOSTILE}],
-    "blocked": [HOSTILE],
-    "notes": [HOSTILE],
-}
 
 
 def hostile_sweep():
@@ -99,7 +78,7 @@ PAGES = {
     "plan of another protocol": lambda: (
         CliRunner().invoke(cli, ["plan", "4.2", "4.3", "--to-protocol", "streams", "-o", "html"]).stdout
     ),
-    "hostile plan": lambda: plan_page(HOSTILE_PLAN),
+    "hostile plan": lambda: plan_page(named_plan(HOSTILE)),
     "audit": audit_page,
     "audit of a group": audit_page,
 }
