@@ -16,7 +16,8 @@ import java.util.Set;
  * group, and Java for the iteration order of a HashMap.
  *
  * In: {"subtopologies": [[id, partitions, stateful]], "standbys": number, "members": [[id, process, {subtopology:
- * [partition]} active, standby, warm-up, {subtopology: {partition: sum}}]]}, or {"keys": [text], "capacity": number}.
+ * [partition]} active, standby, warm-up, {subtopology: {partition: sum}}, instance id (also rack and client tag)]]},
+ * or {"keys": [text], "capacity": number}.
  * Out: {"members": {id: {"active": {subtopology: [partition]}, "standby": ...}}}, or {"keys": [text]}.
  */
 public final class StreamsGroupAssignorOracle {
@@ -68,12 +69,14 @@ public final class StreamsGroupAssignorOracle {
             Map<Integer, Long> sums = offsets.computeIfAbsent((String) entry.getKey(), any -> new LinkedHashMap<>());
             ((Map<?, ?>) entry.getValue()).forEach((at, sum) -> sums.put(Integer.valueOf((String) at), (Long) sum));
         }
+        Optional<Object> name = Optional.of(row.get(6));
+        Map<String, Object> tags = Map.of("zone", row.get(6));
         try {
             return Class.forName(ASSIGNOR + "MemberMetadataAndStateImpl").getConstructors()[0].newInstance(
-                Optional.empty(), Optional.empty(), process, Map.of(), active, standby, warmup, offsets, Map.of());
+                name, name, process, tags, active, standby, warmup, offsets, Map.of());
         } catch (ClassNotFoundException before44) { // which does not look at offsets
             return Class.forName(ASSIGNOR + "AssignmentMemberSpec").getConstructors()[0].newInstance(
-                Optional.empty(), Optional.empty(), active, standby, warmup, process, Map.of(), Map.of(), Map.of());
+                name, name, active, standby, warmup, process, tags, Map.of(), Map.of());
         }
     }
 

@@ -1,4 +1,7 @@
-"""Random streams groups, and the same as a question for the real assignor (``StreamsGroupAssignorOracle``)."""
+"""Random streams groups, and the same as a question for the real assignor (``StreamsGroupAssignorOracle``).
+
+There the members are static, have racks and client tags, too: some of them the same.
+"""
 
 import random
 from collections.abc import Mapping
@@ -125,7 +128,8 @@ def _member(spec: AssignmentMemberSpec) -> list[Any]:
     for task, offset_sum in spec.task_offsets.items():
         offsets.setdefault(task.subtopology_id, {})[str(task.partition)] = offset_sum
     held = [_lists(each) for each in (spec.active_tasks, spec.standby_tasks, spec.warmup_tasks)]
-    return [spec.process_id, *held, offsets]
+    ignored = spec.process_id[:2]  # an instance id, a rack and the value of a client tag
+    return [spec.process_id, *held, offsets, ignored]
 
 
 def plain(assignment: TargetAssignment) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """Decisions of the assignor beside those of the real ``StickyTaskAssignor`` in random groups."""
 
 import random
+import re
 
 import pytest
 
 from streams_assignor.spark_sim.streams_groups.task_assignor import RELEASES, assign, hash_map_order
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
+from tests.lab.releases.bytecode import disassemble
+from tests.lab.releases.facts import jar_of
 from tests.matrix import with_matrix
 from tests.spark_sim.streams_groups.task_assignor.random_groups import a_case, answer, plain, question
 from tests.spark_sim.streams_groups.task_assignor.test_task_assignor import FIXED, KAFKA_20899
@@ -15,6 +18,7 @@ pytestmark = pytest.mark.java
 CASES = 400
 ALL_CASES = 10_000
 BLOCK = 1_000
+IGNORED = re.compile(r"\b(?:instanceId|rackId|clientTags)\b")
 each_release = pytest.mark.parametrize(
     "release", with_matrix(RELEASES, ["4.3.1", "4.4.0"], "a further release of the same rules")
 )
@@ -91,3 +95,15 @@ def test_hash_map_order_is_that_of_java():
         answers = kafka.ask(asked)
 
     assert [each["keys"] for each in answers] == [hash_map_order(each["keys"], each["capacity"]) for each in asked]
+
+
+@pytest.mark.slow
+@each_release
+def test_no_class_that_assigns_reads_an_instance_id_a_rack_or_a_client_tag(release):
+    """The rest of the coordinator hands them on, and an assignor of one's own (KIP-1357) can read them."""
+    code = disassemble(jar_of("kafka-group-coordinator", release))
+    names = {name for name, methods in code.items() if any(map(IGNORED.search, methods.values()))}
+    specs = {"streams.assignor.AssignmentMemberSpec", "streams.assignor.MemberMetadataAndStateImpl"}
+
+    assert "streams.CurrentAssignmentBuilder" in code
+    assert {"streams.TargetAssignmentBuilder"} == names - specs
