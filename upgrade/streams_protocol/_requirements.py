@@ -254,6 +254,8 @@ class Facts:
     """The finalized level; None: not known."""
     limits: Mapping[str, int] = field(factory=dict, hash=False)
     """The limits of configurations of groups, by the names of the brokers' configurations, as far as they are known."""
+    silent: tuple[int, ...] = ()
+    """The brokers that were asked for their limits and told none."""
 
     @property
     def settings(self) -> tuple[SettingFacts, ...] | None:

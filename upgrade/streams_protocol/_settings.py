@@ -148,8 +148,16 @@ def _number(name: str, setting: Setting) -> int | None:
     return int(text)
 
 
-def limits_of(settings: Sequence[CarriedSetting]) -> Iterator[str]:
-    """Say which values brokers do not accept, which are not known, and which differ under conditions."""
+def limits_of(settings: Sequence[CarriedSetting], silent: Sequence[int]) -> Iterator[str]:
+    """Say which values brokers do not accept, which are not known, and which differ under conditions.
+
+    ``silent`` are the brokers that told no limits.
+    """
+    if settings and silent:
+        yield (
+            f"broker {', '.join(map(str, silent))} did not tell what it accepts: the values are within the limits of "
+            "the others, or else of Kafka's defaults"
+        )
     for setting in settings:
         row = setting.configuration
         if setting.limit:

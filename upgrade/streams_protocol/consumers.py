@@ -318,7 +318,7 @@ def _has_range(facts: Facts, group: MigratingGroup | None) -> Answer:
 def _notes(facts: Facts, group: MigratingGroup | None, settings: tuple[CarriedSetting, ...]) -> Iterator[str]:
     if facts.settings is None:
         yield "give the settings of a member with --config, and the steps name those that have to go"
-    yield from limits_of(settings)
+    yield from limits_of(settings, facts.silent)
     given = stated(_STRATEGY, facts.settings)
     if _has_range(facts, group) is Answer.YES:
         is_shown = given or (group and group.protocol)

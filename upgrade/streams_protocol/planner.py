@@ -409,7 +409,7 @@ class _Change:
                 yield _Text.EARLIER_TOPOLOGY.value
         if self.facts.settings is None:
             yield _Text.NO_SETTINGS.value
-        yield from limits_of(self.settings)
+        yield from limits_of(self.settings, self.facts.silent)
         for setting in self.lost:
             yield _Text.NO_EFFECT.format(setting=setting.name, where=setting.where, consequence=setting.consequence)
         if not after:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
+from attrs import evolve
 
 from streams_assignor.cli.group._lookup import load_lookup
 from streams_assignor.cli.params import silence_client_logs
@@ -31,6 +32,7 @@ from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup, 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
     from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
+    from streams_assignor.upgrade.streams_protocol import Facts
 
 _MINIMUM: Final = ".min."
 """In the name of a lower limit."""
@@ -72,14 +74,18 @@ def read_migration(
         raise click.ClickException(str(error)) from None
 
 
-def limits_in(configurations: Mapping[int, Mapping[str, str]]) -> dict[str, int]:
-    """Return the limits among the configurations of brokers, those that are numbers: where they differ, the closest."""
+def with_limits(facts: Facts, configurations: Mapping[int, Mapping[str, str]]) -> Facts:
+    """Return facts with the limits among the configurations of brokers, and the brokers that have told none.
+
+    Limits are those that are numbers: where they differ, the closest.
+    """
     limits: dict[str, int] = {}
     for name, value in (pair for shown in configurations.values() for pair in shown.items()):
         if value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
             closest = max if _MINIMUM in name else min
             limits[name] = closest(int(value), limits.get(name, int(value)))
-    return limits
+    silent = tuple(number for number, shown in sorted(configurations.items()) if not shown.keys() & limits.keys())
+    return evolve(facts, limits=limits, silent=silent)
 
 
 def migrating_group(described: DescribedGroup) -> MigratingGroup:

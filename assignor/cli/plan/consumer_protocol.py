@@ -69,10 +69,10 @@ def plan_consumer_group(
     if not options.group_name:
         return ConsumerPlan(plan_consumers(facts, named_target(options, settings, "group.id"), offline=offline))
     servers, config, at = live_target(options, settings)
-    from streams_assignor.cli.plan._live_group import limits_in, read_migration  # a plan without a group is made sooner
+    from streams_assignor.cli.plan._live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
-    facts = evolve(refine(facts, options.group_name, brokers, group), limits=limits_in(configurations))
+    facts = with_limits(refine(facts, options.group_name, brokers, group), configurations)
     policies = {number: shown.get(MIGRATION_POLICY, "") for number, shown in configurations.items()}
     seen = SeenConsumers(brokers=brokers, group=group, policies=policies)
     at = evolve(at, members=(group.members if group else 0) or None)

@@ -302,10 +302,10 @@ def _look(
     if not options.group_name:
         return facts, (), named_target(options, settings, "application.id"), ""
     servers, config, at = live_target(options, settings)
-    from streams_assignor.cli.plan._live_group import limits_in, read_migration  # a plan without a group is made sooner
+    from streams_assignor.cli.plan._live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
-    refined = evolve(refine(facts, options.group_name, brokers, group), limits=limits_in(configurations))
+    refined = with_limits(refine(facts, options.group_name, brokers, group), configurations)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     return refined, checks, evolve(at, members=(group.members if group else 0) or None), _type_of(group)
 

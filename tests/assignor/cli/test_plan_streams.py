@@ -117,9 +117,12 @@ def test_commands_have_the_names_and_values_of_the_members(settings):
 )
 def test_the_limits_are_those_of_the_brokers(cluster, settings, limits, applied, limit):
     cluster["limits"] = {1: {}, 2: limits, 3: {name: value for name, value in limits.items() if value != "8000"}}
-    found = plain(*STREAMS, *LIVE, "--config", settings)["settings"][1]
+    plan = plain(*STREAMS, *LIVE, "--config", settings)
+    found = plan["settings"][1]
 
     assert (9_000, applied, limit) == (found["value"], found["applied"], found["limited_by"])
+    silent = "broker 1 did not tell what it accepts" if limits else "broker 1, 2, 3 did not tell what it accepts"
+    assert any(note.startswith(silent) for note in plan["warnings"])
 
 
 def test_the_text_names_what_survives_and_the_hazards():
