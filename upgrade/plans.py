@@ -31,7 +31,7 @@ class Plan(enum.Enum):
 
 @frozen
 class Round:
-    """One restart of all members, and the configuration of each."""
+    """One restart of all members: the release and the configuration of each."""
 
     release: Release
     upgrade_from: str | None = None
@@ -59,6 +59,11 @@ class Upgrade:
             return (Round(self.target, self.upgrade_from),)
         holds_back = self.upgrade_from is not None and is_downgrade(self.origin, self.target)
         return Round(self.origin if holds_back else self.target, self.upgrade_from), last
+
+    @property
+    def sequence(self) -> tuple[Round, ...]:
+        """The instances of a member: before the upgrade, and after each round."""
+        return Round(self.origin), *self.rounds
 
     @property
     def display_names(self) -> tuple[str, str]:

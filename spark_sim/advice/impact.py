@@ -244,7 +244,8 @@ class _Figures(NamedTuple):
 
 def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
     played = group.played
-    whole_sizes = [_first_generation_bytes(instance, group) for instance in _instances(hop)] if played != group else []
+    instances = map(Instance.of, hop.sequence)
+    whole_sizes = [_first_generation_bytes(instance, group) for instance in instances] if played != group else []
     for mode, restart in _restart_modes(hop).items():
         scenario = _scenario(hop, played, mode)
         runs = _runs(hop, played, mode)
@@ -330,13 +331,6 @@ def continue_polynomial(values: Iterable[int], steps: int) -> int | None:
     return None if any(left) else result
 
 
-def _instances(hop: Upgrade) -> list[Instance]:
-    """Return what the members run as, one after the other."""
-    if hop.plan is Plan.OFFLINE:
-        return [Instance(hop.origin), Instance(hop.target)]
-    return [Instance(hop.origin), *(Instance(round_.release, round_.upgrade_from) for round_ in hop.rounds)]
-
-
 def _first_generation_bytes(instance: Instance, group: GroupProfile) -> tuple[int, int]:
     """Return the most bytes of a member, and those of all members, as a group of one instance starts."""
     members = tuple((name, instance) for name in member_names(group.members))
@@ -357,7 +351,7 @@ def _rebalances(simulation: MeasuredSimulation) -> int:
 
 def _draws(hop: Upgrade, group: GroupProfile) -> int:
     """Return how often a hop is played: once if all processes keep their ids."""
-    releases = (hop.origin, *(round_.release for round_ in hop.rounds))
+    releases = [instance.release for instance in hop.sequence]
     if group.workload.has_persistent_state and all(release.behaviour.keeps_process_id for release in releases):
         return 1
     return DRAWS if group.members * len(group.workload.partitions_by_task) <= _MOST_DRAWN else 2
@@ -382,7 +376,7 @@ def _restart_modes(hop: Upgrade) -> dict[str, str]:
 
 def _scenario(hop: Upgrade, group: GroupProfile, mode: str) -> Scenario:
     names = member_names(group.members)
-    origin, *rounds = _instances(hop)
+    origin, *rounds = map(Instance.of, hop.sequence)
     members = tuple((name, origin) for name in names)
     if hop.plan is Plan.OFFLINE:
         steps: list[Step] = [make_step("stop", *names), make_step("start", *names, instance=rounds[0])]

@@ -22,6 +22,7 @@ from attrs import evolve, frozen
 from streams_assignor import Topology
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, TOPOLOGIES, Workload
 from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.plans import Round
 from streams_assignor.upgrade.releases import Release, release_named
 from streams_assignor.upgrade.streams_config import StreamsConfig
 
@@ -137,6 +138,11 @@ class Instance:
     upgrade_from: str | None = None
     topology: str | None = None
     """A key of ``TOPOLOGIES``; None: that of the workload."""
+
+    @classmethod
+    def of(cls, planned: Round) -> Instance:
+        """Return what a round of a plan makes of a member."""
+        return cls(planned.release, planned.upgrade_from)
 
     @classmethod
     def parse(cls, text: str) -> Instance:

@@ -86,8 +86,7 @@ class UpgradeCell:
         """The instance sequence of each member."""
         if self.custom_sequences:
             return self.custom_sequences
-        rounds = [Instance(round_.release, round_.upgrade_from) for round_ in self.upgrade.rounds[: self.rounds]]
-        usual = (Instance(self.upgrade.origin), *rounds)
+        usual = tuple(map(Instance.of, self.upgrade.sequence[: self.rounds + 1]))
         if self.deviation is not OperatorDeviation.MISTAKEN:
             return (usual,) * self.members
         odd = (usual[0], evolve(usual[1], upgrade_from=self.mistaken_upgrade_from), *usual[2:])

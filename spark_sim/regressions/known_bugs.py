@@ -75,9 +75,7 @@ class ReleasePairs:
     def instance_sequence(self, origin: Release, target: Release) -> tuple[Instance, ...]:
         """Return the release and configuration of a member before and after each bounce."""
         rounds = self.upgrade(origin, target).rounds[: 1 if self.never_removed else None]
-        return Instance(origin, self.initial_upgrade_from), *(
-            Instance(round_.release, round_.upgrade_from) for round_ in rounds
-        )
+        return Instance(origin, self.initial_upgrade_from), *map(Instance.of, rounds)
 
     def __str__(self) -> str:
         before = f",upgrade.from={self.initial_upgrade_from}" if self.initial_upgrade_from else ""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from streams_assignor.spark_sim.rolls.state import RollModelState
-from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.plan import RESTART, STOP, InstanceConfig
 
@@ -59,7 +58,7 @@ def faulty(state: RollModelState, command: engine.RunCommand) -> Iterator[tuple[
 
 def _another_value(config: InstanceConfig) -> InstanceConfig | None:
     """Return the same with a value of ``upgrade.from`` that makes a member send another version or be eager."""
-    release = resolve_release(config.release).release
+    release = config.resolved.release
 
     def meaning(value: str | None) -> tuple[int | None, str]:
         return release.pinned_version(value), release.rebalance_protocol(value)

@@ -19,7 +19,6 @@ from streams_assignor.spark_sim.model.settle import is_warming_up, progress, set
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.model.workload import Workload
-from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
 from streams_assignor.upgrade.roll.group_observation import GroupObservation, MemberSeen
 from streams_assignor.upgrade.roll.plan import RESTART, START, STOP, InstanceConfig
@@ -38,7 +37,7 @@ class RolledGroup(Simulation):
     @classmethod
     def started(cls, names: Iterable[str], config: InstanceConfig, workload: Workload) -> RolledGroup:
         """Return a group of processes that run the same, at rest."""
-        instance = instance_of(config)
+        instance = Instance.of(config.resolved)
         return cls(Scenario(tuple((name, instance) for name in names), (), workload)).begin()
 
     @property
@@ -86,11 +85,9 @@ class RolledGroup(Simulation):
         """Return the group after a command has restarted, stopped or started a process, before anybody reacts."""
         twin = self.fork()
         if verb != START:
-            stop_process(
-                twin, process, "stopped", leave=resolve_release(twin.ran_last(process).release).release.leaves_on_close
-            )
+            stop_process(twin, process, "stopped", leave=twin.ran_last(process).resolved.release.leaves_on_close)
         if verb != STOP:
-            start_process(twin, process, instance_of(config))
+            start_process(twin, process, Instance.of(config.resolved))
         return twin
 
     def without(self, process: str) -> RolledGroup:
@@ -192,13 +189,8 @@ def is_shown_as(config: InstanceConfig, version: int | None) -> bool:
 
 
 def _first_version(config: InstanceConfig) -> int:
-    release = resolve_release(config.release).release
+    release = config.resolved.release
     return release.pinned_version(config.upgrade_from) or release.supported_version
-
-
-def instance_of(config: InstanceConfig) -> Instance:
-    """Return what a simulated process runs."""
-    return Instance(resolve_release(config.release).release, config.upgrade_from)
 
 
 def config_of(instance: Instance) -> InstanceConfig:

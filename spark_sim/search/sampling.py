@@ -134,10 +134,7 @@ def _full_schedule(
 def _window_schedule(
     upgrade: Upgrade, names: Sequence[str], election_rule: str, mode: str, random: Random
 ) -> tuple[tuple[int, int], bool, Scenario]:
-    instances = [
-        Instance(upgrade.origin),
-        *(Instance(round_.release, round_.upgrade_from) for round_ in upgrade.rounds),
-    ]
+    instances = [*map(Instance.of, upgrade.sequence)]
     round_ = random.randrange(len(upgrade.rounds))
     before, after = instances[round_], instances[round_ + 1]
     done = random.randint(0, len(names) - WINDOW_SIZE)

@@ -57,7 +57,7 @@ def make_schedule(
             ),
         )
     bounces = [
-        make_step("bounce", name, instance=Instance(round_.release, round_.upgrade_from), mode=restart_mode)
+        make_step("bounce", name, instance=Instance.of(round_), mode=restart_mode)
         for round_, order in zip(upgrade.rounds, (first_round, second_round), strict=False)
         for name in order
     ]

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, Final
 
 from attrs import evolve
 
-from streams_assignor.upgrade.releases import Release, resolve_release
 from streams_assignor.upgrade.roll.deviations import DeviationKind
 from streams_assignor.upgrade.roll.gates import (
     EVERY_PHASE,
@@ -201,11 +199,11 @@ def _configs_judged(
 
 def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> tuple[DeviationKind, str] | None:
     """Return how a member differs from what it is to run; None if it can be that."""
-    release, shown = _release(wanted.release), member.releases
+    release, shown = wanted.resolved.release, member.releases
     if member.problem:
         return DeviationKind.OTHER_RELEASE, member.problem
     if not member.candidates.can_be(release):
-        is_old = member.candidates.can_be(_release(old.release))
+        is_old = member.candidates.can_be(old.resolved.release)
         kind = DeviationKind.OLD_RELEASE if is_old else DeviationKind.OTHER_RELEASE
         return kind, f"it runs {shown}"
     pinned = release.pinned_version(wanted.upgrade_from)
@@ -222,7 +220,7 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
 
 def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran: str) -> Iterator[str]:
     """Say what the metadata of a member does not show, of which a release ran when the roll began or turned."""
-    release, before = _release(wanted.release), _release(ran)
+    release, before = wanted.resolved.release, InstanceConfig(ran).resolved.release
     if release != before and member.candidates.can_be(before) and not member.candidates.is_pinned:
         yield f"its metadata does not tell {release} from {before}"
     elif any(other.line != release.line for other in member.candidates.unpinned or member.candidates.pinned):
@@ -281,7 +279,7 @@ def _is_as_planned(state: RollState, name: str, member: MemberSeen) -> bool:
     if state.is_going_back and name in state.remaining:
         configs |= {config for each in state.plan.rounds for config in (each.before, each.config)}
     is_suspect = state.is_going_back and name in state.suspects
-    return is_suspect or any(member.candidates.can_be(_release(config.release)) for config in configs)
+    return is_suspect or any(member.candidates.can_be(config.resolved.release) for config in configs)
 
 
 def _takes_away(state: RollState, seen: GroupObservation, instance: str, verb: str) -> bool:
@@ -373,7 +371,7 @@ def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
 
 def least_supported(configs: Iterable[InstanceConfig]) -> int:
     """Return the highest version that members of all these releases read."""
-    return min(_release(config.release).supported_version for config in configs)
+    return min(config.resolved.release.supported_version for config in configs)
 
 
 def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -582,11 +580,6 @@ GROUP_RULES: Final = RollRules(
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _release(name: str) -> Release:
-    return resolve_release(name).release
 
 
 def _members(number: int) -> str:

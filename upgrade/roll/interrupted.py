@@ -8,7 +8,7 @@ from itertools import takewhile
 from attrs import frozen
 
 from streams_assignor.upgrade.errors import UpgradeError
-from streams_assignor.upgrade.releases import Release, resolve_release
+from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.roll.gates import shortened
 from streams_assignor.upgrade.roll.group import judge_member
 from streams_assignor.upgrade.roll.group_observation import MemberSeen
@@ -45,7 +45,7 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
         if roll_round.action is RoundAction.START:
             continue  # one begins with the round that stops all
         ends = rounds[number + 1] if roll_round.action is RoundAction.STOP else roll_round
-        before, after = _release(roll_round.before), _release(ends.config)
+        before, after = roll_round.before.resolved.release, ends.config.resolved.release
         if all(_can_be_one(member, before, after) for member in members):
             left = tuple(rounds[number:])
             bounced = tuple(dict.fromkeys(each.instance for each in members if not _can_be_one(each, before)))
@@ -78,7 +78,9 @@ def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
     """Return how many rounds members may have begun of which some have begun the first."""
     if rounds[0].action is RoundAction.STOP:
         return 2
-    finished = takewhile(lambda each: all(_can_be_one(member, _release(each.config)) for member in members), rounds)
+    finished = takewhile(
+        lambda each: all(_can_be_one(member, each.config.resolved.release) for member in members), rounds
+    )
     return max(1, len(tuple(finished)))
 
 
@@ -86,7 +88,3 @@ def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
     # Of one that shows nothing, or what cannot be read, the gates say what it is.
     shows_nothing = not member.candidates.releases
     return shows_nothing or any(member.candidates.can_be(release) for release in releases)
-
-
-def _release(config: InstanceConfig) -> Release:
-    return resolve_release(config.release).release

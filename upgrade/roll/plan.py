@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -11,7 +12,8 @@ from attrs import evolve, field, frozen
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import EMPTY_DIRECTORY, WayBackVerdict
 from streams_assignor.upgrade.planner import Advice
-from streams_assignor.upgrade.plans import Plan, Upgrade, is_downgrade, takes_tasks_from_eager_members
+from streams_assignor.upgrade.plans import Plan, Round, Upgrade, is_downgrade, takes_tasks_from_eager_members
+from streams_assignor.upgrade.releases import Release, resolve_release
 from streams_assignor.upgrade.verdict.guidance import is_pushed
 
 RESTART: Final = "restart"
@@ -48,13 +50,23 @@ class RoundAction(enum.Enum):
 
 @frozen
 class InstanceConfig:
-    """The configuration of an instance: the release, as ``resolve_release`` reads it, and ``upgrade.from``."""
+    """The text of a ``Round``: the release, as ``resolve_release`` reads it, and ``upgrade.from``."""
 
     release: str
     upgrade_from: str | None = None
 
+    @property
+    def resolved(self) -> Round:
+        """The round of which it is the text; ``UpgradeError`` if there is no such release."""
+        return Round(_release(self.release), self.upgrade_from)
+
     def __str__(self) -> str:
         return f"{self.release} with upgrade.from={self.upgrade_from}" if self.upgrade_from else self.release
+
+
+@cache
+def _release(name: str) -> Release:
+    return resolve_release(name).release
 
 
 @frozen(kw_only=True)

@@ -6,9 +6,6 @@ is that which all members spoke; an older release may not read it, and fails.
 
 from __future__ import annotations
 
-from functools import cache
-
-from streams_assignor.upgrade.releases import Release, resolve_release
 from streams_assignor.upgrade.roll.deviations import DeviationKind
 from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, waiting
 from streams_assignor.upgrade.roll.group_observation import GroupObservation
@@ -24,7 +21,7 @@ def keeps_unreadable_assignment(seen: GroupObservation, instance: str, config: I
     if seen.epochs or not any(member.is_static for member in seen.of(instance)):
         return False
     sent = [member.used_version for member in seen.members]
-    return any(version is None or version > _release(config.release).supported_version for version in sent)
+    return any(version is None or version > config.resolved.release.supported_version for version in sent)
 
 
 def static_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -47,10 +44,5 @@ def _lowers(state: RollState) -> bool:
     """Whether a release of a round reads less than another one that may have been running."""
     assert state.round
     configs = (*state.configs.values(), state.round.before)
-    wanted = _release(state.round.config.release).supported_version
-    return any(_release(config.release).supported_version > wanted for config in configs)
-
-
-@cache
-def _release(name: str) -> Release:
-    return resolve_release(name).release
+    wanted = state.round.config.resolved.release.supported_version
+    return any(config.resolved.release.supported_version > wanted for config in configs)

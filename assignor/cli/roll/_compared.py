@@ -7,23 +7,20 @@ crash neither are those before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from streams_assignor.cli.roll._forecast import instance_of
 from streams_assignor.cli.roll._instances import InstanceNames, processes_of
 from streams_assignor.groups import InspectedGroup, InspectedMember
 from streams_assignor.groups.described_group import STABLE, DescribedGroup
 from streams_assignor.upgrade.errors import UpgradeError
-from streams_assignor.upgrade.releases import OURS, resolve_release
+from streams_assignor.upgrade.plans import Round
+from streams_assignor.upgrade.releases import OURS
 from streams_assignor.upgrade.roll.expectation import CountedRebalances
 from streams_assignor.upgrade.roll.plan import InstanceConfig
 from streams_assignor.upgrade.roll.state import RollState, StepInProgress
 from streams_assignor.upgrade.streams_config import StreamsConfig
-
-if TYPE_CHECKING:
-    from streams_assignor.spark_sim.model.scenario import Instance
 
 _MOST_GENERATIONS: Final = 5
 """Kept of a step: the last ones. In a large group each takes seconds to be computed again."""
@@ -173,6 +170,7 @@ class StepComparison:
     def _computed_again(self) -> Iterator[ComputedAgain]:
         from streams_assignor.spark_sim.forecast import observe
         from streams_assignor.spark_sim.forecast.recomputation import recompute
+        from streams_assignor.spark_sim.model.scenario import Instance
 
         groups, stateful = self.groups, self._stateful
         decided = [
@@ -185,7 +183,9 @@ class StepComparison:
                 last = observe(decided[-1], self.config, stateful)
                 observed = last if group is decided[-1] else last.in_generation(group)
                 instances = {each.name: self.names.of(each.threads[0].described) for each in observed.processes}
-                found = recompute(observed, {each.name: self._runs(each.threads[0]) for each in observed.processes})
+                found = recompute(
+                    observed, {each.name: Instance.of(self._runs(each.threads[0])) for each in observed.processes}
+                )
             except UpgradeError as error:
                 yield ComputedAgain(unknown=str(error))
             else:
@@ -211,14 +211,14 @@ class StepComparison:
         """Whether a member of an instance of the step is one of before."""
         return member.described.member_id in self.step.before.get(self.names.of(member.described), ())
 
-    def _runs(self, member: InspectedMember) -> Instance:
+    def _runs(self, member: InspectedMember) -> Round:
         """Return what a member runs; in a batch some may not be restarted yet."""
         config = self.state.configs.get(self.names.of(member.described))
         if config is None:
             raise UpgradeError(f"{member.label} is no instance of the plan: its release is not known")
         if self.state.round and self._is_old(member):
             config = self.state.round.before
-        return instance_of(config)
+        return config.resolved
 
     def _drift(self) -> int | None:
         from streams_assignor.spark_sim.forecast.recomputation import offset_drift
@@ -236,7 +236,7 @@ class StepComparison:
                 has, option = ("kept its", "persistent") if is_kept else ("another", "ephemeral")
                 found = "it has found its state directory" if is_kept else "it has found no state directory"
                 yield f"{instance} has {has} process id: {found} (--state {option})"
-        if self.state.round is None or resolve_release(self.state.round.before.release).release.leaves_on_close:
+        if self.state.round is None or self.state.round.before.resolved.release.leaves_on_close:
             return  # then the others do not wait for it
         if any(outcome.after_session for outcome in self.step.expectation.outcomes):
             return  # this way was forecast, too
@@ -260,7 +260,7 @@ class StepComparison:
 
 def _keeps_process_id(config: InstanceConfig) -> bool:
     """Whether a process that has stores on disk keeps its process id there; our own have no such directory."""
-    release = resolve_release(config.release).release
+    release = config.resolved.release
     return release.behaviour.keeps_process_id and release != OURS
 
 

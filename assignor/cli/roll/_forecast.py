@@ -13,7 +13,6 @@ from streams_assignor.groups import InspectedGroup
 from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.extras import MissingExtraError
-from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.roll.engine import BeginStep
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
 from streams_assignor.upgrade.roll.plan import InstanceConfig, RoundAction
@@ -21,7 +20,6 @@ from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
     from streams_assignor.spark_sim.forecast import Outcome
-    from streams_assignor.spark_sim.model.scenario import Instance
 
 
 def expectation_of(
@@ -72,13 +70,6 @@ def expectation_of(
         return Expectation(why_none=str(error))
 
 
-def instance_of(config: InstanceConfig) -> Instance:
-    """Return what an instance runs, as the simulation names it."""
-    from streams_assignor.spark_sim.model.scenario import Instance
-
-    return Instance(resolve_release(config.release).release, config.upgrade_from)
-
-
 def _why_not(step: BeginStep, group: InspectedGroup | None) -> str:
     if step.round.action is not RoundAction.RESTART:
         return "the group is stopped and started as a whole"
@@ -100,8 +91,9 @@ def _forecast(
     from streams_assignor.spark_sim.forecast import Operation, forecast, forecast_streams_group, observe
     from streams_assignor.spark_sim.forecast.observation import observed_processes
     from streams_assignor.spark_sim.forecast.operations import UPGRADE
+    from streams_assignor.spark_sim.model.scenario import Instance
 
-    instance = instance_of(step.round.config)
+    instance = Instance.of(step.round.config.resolved)
     instance.config()  # raises what a member of that release raises
     by_process = {process.name: names.of(process.threads[0].described) for process in observed_processes(group)}
     if group.described.type == STREAMS:
@@ -109,7 +101,9 @@ def _forecast(
         alike = dict.fromkeys(_expected(outcome, by_process) for outcome in played.outcomes)
         return Expectation(outcomes=tuple(alike), assumed=played.assumptions)
     observed = observe(group, config)
-    all_known = running.keys() >= {*by_process.values()}
+    known = None
+    if running.keys() >= {*by_process.values()}:
+        known = {name: Instance.of(running[runs].resolved) for name, runs in by_process.items()}
     outcomes: dict[ExpectedOutcome, None] = {}
     assumed: tuple[str, ...] = ()
     for is_late in (True,) if after_session else (False, True):
@@ -119,7 +113,7 @@ def _forecast(
             now_ms=int(1000 * time.time()),
             session_timeout_s=session_timeout_s,
             ephemeral=ephemeral,
-            known={name: instance_of(running[runs]) for name, runs in by_process.items()} if all_known else None,
+            known=known,
         )
         assumed = assumed or found.assumptions
         for outcome in found.outcomes:

@@ -191,7 +191,7 @@ def _runs(state: RollState, seen: GroupObservation, name: str) -> InstanceConfig
     """Return what a new instance runs: what the round makes of it, if it cannot be what it begins with."""
     assert state.round
     for config in (state.round.before, state.round.config):
-        if all(member.candidates.can_be(resolve_release(config.release).release) for member in seen.of(name)):
+        if all(member.candidates.can_be(config.resolved.release) for member in seen.of(name)):
             return config
     shown = seen.of(name)[0].releases
     raise CommandFailed(
