@@ -44,7 +44,7 @@ GROUP_EVENT_STYLES: Final = {
     "remark": "yellow",
     "violation": "bold white on red",
 }
-BROKER_EVENT_STYLES: Final = {
+EVENT_STYLES: Final = {
     "elected": "cyan",
     "stopped": "dim",
     "crashed": "red",
@@ -53,9 +53,6 @@ BROKER_EVENT_STYLES: Final = {
     "finalized": "bold cyan",
     "learned": "cyan",
     "exited": "bold red",
-    "violation": "bold white on red",
-}
-STREAMS_GROUP_EVENT_STYLES: Final = {
     "epoch": "cyan",
     "target": "dim",
     "expired": "yellow",
@@ -180,9 +177,7 @@ def _assuming(scenario: str, assume: str | None) -> str:
 
 
 def _styles(trace: Trace[Any]) -> Mapping[str, str]:
-    """Return the styles of the events of a trace: each kind of scenario has its own."""
-    from streams_assignor.spark_sim.brokers.cluster_state import TraceEvent
+    """Return the styles of the events of a trace: a classic group has its own."""
     from streams_assignor.spark_sim.model.events import GroupEvent
 
-    styles = {GroupEvent: GROUP_EVENT_STYLES, TraceEvent: BROKER_EVENT_STYLES}
-    return next((styles[type(event)] for event in trace.events if type(event) in styles), STREAMS_GROUP_EVENT_STYLES)
+    return GROUP_EVENT_STYLES if any(isinstance(event, GroupEvent) for event in trace.events) else EVENT_STYLES

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from streams_assignor.spark_sim.brokers._metadata_log import MetadataLog
 from streams_assignor.spark_sim.brokers._nodes import ClusterNodes, NodeState, Role, supported_ranges
 from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
 from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, level_text
+from streams_assignor.spark_sim.model.events import TraceEvent
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
@@ -58,23 +59,6 @@ class EventKind(StrEnum):
     FINALIZED = "finalized"
     NOTIFIED = "notified"
     RENEGOTIATED = "renegotiated"
-
-
-@frozen
-class TraceEvent:
-    """One event of a run; the fields are keys of the JSON output."""
-
-    kind: EventKind
-    who: str
-    """The node or member; "" for the cluster."""
-    text: str
-
-    def as_json(self) -> dict[str, object]:
-        """Return the event as plain values."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return f"{self.who:<4} {self.text}"
 
 
 @frozen(eq=False, kw_only=True)

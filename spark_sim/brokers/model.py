@@ -16,10 +16,11 @@ from attrs import evolve, frozen
 from streams_assignor.spark_sim.brokers._settle import eligible_controllers
 from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
 from streams_assignor.spark_sim.brokers.actions import apply_step, check_final_state, initial_state
-from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind, TraceEvent
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind
 from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
 from streams_assignor.spark_sim.brokers.plans import OperatorPlan, background_steps, fault_steps, race_steps
 from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, ClusterStep, make_step
+from streams_assignor.spark_sim.model.events import TraceEvent
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.search.bfs import bfs
 from streams_assignor.spark_sim.search.graph import StateGraph, path_to

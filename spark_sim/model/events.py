@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from attrs import asdict, frozen
+
 from streams_assignor.codec import TaskId
 
 
@@ -33,6 +35,23 @@ class GroupEvent(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {self.text}"
+
+
+@frozen
+class TraceEvent:
+    """One event of a simulated cluster or streams group, which have no time; the fields are keys of the JSON output."""
+
+    kind: str
+    who: str
+    """The node, member or member id; "" for the cluster or group."""
+    text: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the event as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.who:<4} {self.text}"
 
 
 EVENT_TEMPLATES: Final = {

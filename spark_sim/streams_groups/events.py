@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attrs import asdict, frozen
+from attrs import frozen
 
+from streams_assignor.spark_sim.model.events import TraceEvent
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.streams_groups._actions import apply_step
 from streams_assignor.spark_sim.streams_groups._properties import always, changed_returns, eventually
@@ -16,32 +17,15 @@ from streams_assignor.streams_group import StreamsGroupMember
 
 
 @frozen
-class GroupTraceEvent:
-    """One event; the fields are keys of the JSON output."""
-
-    kind: str
-    who: str
-    """The member or member id; "" for the group."""
-    text: str
-
-    def as_json(self) -> dict[str, object]:
-        """Return the event as plain values."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return f"{self.who:<4} {self.text}"
-
-
-@frozen
 class TracedRun:
     """A finished run."""
 
     world: World
-    steps: tuple[tuple[GroupStep, tuple[GroupTraceEvent, ...]], ...]
+    steps: tuple[tuple[GroupStep, tuple[TraceEvent, ...]], ...]
     violations: tuple[Violation, ...]
     """First those of *always* after each step, then those of *eventually* at the end, if the last step lets the group
     settle."""
-    final_events: tuple[GroupTraceEvent, ...]
+    final_events: tuple[TraceEvent, ...]
     """The violations of *eventually*."""
     is_settled: bool
     """Whether the last step has let the group settle."""
@@ -67,22 +51,19 @@ def trace_run(scenario: GroupScenario) -> TracedRun:
     return TracedRun(world, tuple(steps), (*violations, *final), tuple(_violation_events(final)), is_settled)
 
 
-def _violation_events(violations: Sequence[Violation]) -> Iterator[GroupTraceEvent]:
+def _violation_events(violations: Sequence[Violation]) -> Iterator[TraceEvent]:
     """Yield the events of violations."""
-    return (
-        GroupTraceEvent("violation", violation.member, f"{violation.property}: {violation.text}")
-        for violation in violations
-    )
+    return (TraceEvent("violation", each.member, f"{each.property}: {each.text}") for each in violations)
 
 
-def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
+def _changes(before: World, after: World) -> Iterator[TraceEvent]:
     if before.group.epoch != after.group.epoch:
-        yield GroupTraceEvent("epoch", "", f"the group is in epoch {after.group.epoch}")
+        yield TraceEvent("epoch", "", f"the group is in epoch {after.group.epoch}")
     for member_id in before.group.members.keys() - after.group.members.keys():
-        yield GroupTraceEvent("expired", member_id, "is no longer a member")
+        yield TraceEvent("expired", member_id, "is no longer a member")
     for member_id, target in after.group.targets.items():
         if target != before.group.targets.get(member_id, NO_TASKS):
-            yield GroupTraceEvent("target", member_id, f"has the target {target}")
+            yield TraceEvent("target", member_id, f"has the target {target}")
     for member_id, registered in after.group.members.items():
         old = before.group.members.get(member_id)
         if old is None or (old.state, old.assigned, old.epoch) != (
@@ -92,14 +73,14 @@ def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
         ):
             text = f"is {registered.state.name} in epoch {registered.epoch}, assigned {registered.assigned}"
             revoking = f", has to revoke {registered.pending_revocation}" if registered.pending_revocation else ""
-            yield GroupTraceEvent("coordinator", member_id, f"{text}{revoking}")
+            yield TraceEvent("coordinator", member_id, f"{text}{revoking}")
     for name, member in after.members.items():
         if member.tasks != before.members[name].tasks:
-            yield GroupTraceEvent("tasks", name, f"has {member.tasks}")
+            yield TraceEvent("tasks", name, f"has {member.tasks}")
         if (now := _state(member.client)) != _state(before.members[name].client):
-            yield GroupTraceEvent("state", name, now)
+            yield TraceEvent("state", name, now)
     for name, reason in after.failed[len(before.failed) :]:
-        yield GroupTraceEvent("failed", name, f"fails: {reason}")
+        yield TraceEvent("failed", name, f"fails: {reason}")
 
 
 def _state(client: StreamsGroupMember | None) -> str:

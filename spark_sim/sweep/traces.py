@@ -13,23 +13,22 @@ from attrs import asdict, frozen
 
 from streams_assignor.formats.text import count
 from streams_assignor.spark_sim.brokers.actions import apply_step, check_final_state, initial_state
-from streams_assignor.spark_sim.brokers.cluster_state import TraceEvent
 from streams_assignor.spark_sim.brokers.parser import is_broker_scenario
 from streams_assignor.spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
 from streams_assignor.spark_sim.brokers.scenario import BrokerScenario
-from streams_assignor.spark_sim.model.events import GroupEvent, events_digest
+from streams_assignor.spark_sim.model.events import GroupEvent, TraceEvent, events_digest
 from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, join_words
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.regressions.mutants import mutants_registered
 from streams_assignor.spark_sim.search.cell_result import groups_in_words, one_schedule
-from streams_assignor.spark_sim.streams_groups.events import GroupTraceEvent, trace_run
+from streams_assignor.spark_sim.streams_groups.events import trace_run
 from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario
 from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
-E = TypeVar("E", GroupEvent, TraceEvent, GroupTraceEvent)
+E = TypeVar("E", GroupEvent, TraceEvent)
 
 
 @frozen
@@ -142,7 +141,7 @@ def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
     return Trace(str(scenario), final.violations, f"finalized is {levels}", {"finalized": finalized}, tuple(steps))
 
 
-def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:
+def trace_group_scenario(scenario: GroupScenario) -> Trace[TraceEvent]:
     """Run a scenario of a streams group and record what each step changes.
 
     >>> from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
@@ -150,9 +149,9 @@ def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:
     ['A@4.3.1 group 4.3.1 tasks=2', 'start A', 'settle', 'the end']
     """
     run = trace_run(scenario)
-    events = () if run.is_settled else (GroupTraceEvent("remark", "", "the group has not settled"),)
+    events = () if run.is_settled else (TraceEvent("remark", "", "the group has not settled"),)
     steps = [
-        TraceStep[GroupTraceEvent](scenario.head, f"a group of the coordinator of {scenario.coordinator}", ()),
+        TraceStep[TraceEvent](scenario.head, f"a group of the coordinator of {scenario.coordinator}", ()),
         *(TraceStep(str(step), step.description, changes) for step, changes in run.steps),
         final_step(run.violations, (*events, *run.final_events)),
     ]
@@ -194,7 +193,7 @@ def trace_rows(steps: Iterable[TraceStep[Any]]) -> list[dict[str, Any]]:
 
 def _event_row(event: GroupEvent | TraceEvent) -> dict[str, Any]:
     if isinstance(event, TraceEvent):
-        return _event(0, 0, event.who, event.kind.value, event.text, ())
+        return _event(0, 0, event.who, str(event.kind), event.text, ())
     return _event(event.at, event.generation, event.member, event.kind, event.text, event.values)
 
 

@@ -7,7 +7,7 @@ from streams_assignor.spark_sim.model.scenario import VERBS, Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
 from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
-from streams_assignor.spark_sim.sweep.traces import trace, trace_broker_scenario, trace_group_scenario
+from streams_assignor.spark_sim.sweep.traces import trace, trace_broker_scenario, trace_group_scenario, trace_rows
 
 RUNS = [
     "A@2.0.1",
@@ -144,6 +144,15 @@ def test_a_streams_group_goes_from_epoch_to_epoch_and_member_ids_stand_with_thei
     assert ["A", "B"] == view["lanes"]
     assert ["epoch 1", "epoch 2"] == [row["title"] for row in rows_of(view) if "title" in row]
     assert ("event", "A#1 has the target 0_0 0_1 0_2 0_3") in view["steps"][2]["rows"][0]["cells"]["A"]
+
+
+def test_the_events_of_a_streams_group_are_rows_of_the_table_of_counterexamples():
+    steps = trace_group_scenario(parse_group_scenario("A@4.3.1 group 4.3.1 | start A")).steps
+
+    (_, started, _) = trace_rows(steps)
+    assert [str(event) for event in steps[1].events] == [
+        f"{event['subject']:<4} {event['text']}" for event in started["events"]
+    ]
 
 
 def test_the_machine_readable_story_names_what_was_violated():
