@@ -107,6 +107,19 @@ class LiveGroup:
 
     topology: ApplicationTopology | None = None
     """The nodes of its topology, if its broker has them and all members have that topology."""
+    protocol: str = ""
+    """The name of the assignor; empty unless a classic group is stable."""
+    protocol_type: str = ""
+    """Of a classic group: ``consumer``, or that of other clients."""
+    standby_tasks: int = 0
+    """Tasks with a standby that is no warm-up."""
+    warm_ups: int = 0
+    classic: tuple[str, ...] = ()
+    """Of a group of the consumer protocol: the members that are classic still."""
+    userdata: tuple[str, ...] = ()
+    """The members whose assignments have userdata that is not of Kafka Streams."""
+    error: str = ""
+    """Why it is not described."""
 
     @property
     def is_streams_group(self) -> bool:

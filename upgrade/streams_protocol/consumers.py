@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import is_placeholder
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 from streams_assignor.upgrade.group_configurations import CONSUMER_SETTINGS, MIGRATION_POLICY
@@ -44,7 +45,6 @@ from streams_assignor.upgrade.streams_protocol.preflight import (
     STREAMS_PROTOCOL_NAME,
     Check,
     Level,
-    MigratingGroup,
     broker_text,
     line_of,
     unseen_group,
@@ -158,7 +158,7 @@ class SeenConsumers:
     """The view of a cluster: the group and its brokers."""
 
     brokers: Mapping[int, FeatureMetadata]
-    group: MigratingGroup | None
+    group: LiveGroup | None
     """None if it does not exist."""
     policies: Mapping[int, str] = field(factory=dict, hash=False)
     """The migration policy of each broker; empty of one that did not tell it."""
@@ -304,7 +304,7 @@ def _is_told(setting: Setting) -> bool:
     return setting.reaches_kafka and not setting.is_default and not is_placeholder(setting.value)
 
 
-def _has_range(facts: Facts, group: MigratingGroup | None) -> Answer:
+def _has_range(facts: Facts, group: LiveGroup | None) -> Answer:
     """Whether the group assigns by range, or its settings say so; the default of Java and librdkafka does."""
     if group and group.protocol:
         return Answer.YES if group.protocol in _RANGE else Answer.NO
@@ -315,7 +315,7 @@ def _has_range(facts: Facts, group: MigratingGroup | None) -> Answer:
     return Answer.UNKNOWN if len(firsts) > 1 else Answer.YES if firsts == {True} else Answer.NO
 
 
-def _notes(facts: Facts, group: MigratingGroup | None, settings: tuple[CarriedSetting, ...]) -> Iterator[str]:
+def _notes(facts: Facts, group: LiveGroup | None, settings: tuple[CarriedSetting, ...]) -> Iterator[str]:
     if facts.settings is None:
         yield "give the settings of a member with --config, and the steps name those that have to go"
     yield from limits_of(settings, facts.silent)
@@ -362,7 +362,7 @@ def _policy(facts: Facts, seen: SeenConsumers | None) -> Concern:
     return Concern(Answer.NO, evidence) if evidence else concern_of(_POLICY.violated, facts)
 
 
-def _userdata(facts: Facts, group: MigratingGroup | None) -> Concern:
+def _userdata(facts: Facts, group: LiveGroup | None) -> Concern:
     """Return whether assignments may have userdata; those of the group were none if it is online."""
     if group is None or not group.protocol:
         return concern_of(_USERDATA.violated, facts)
@@ -429,10 +429,10 @@ def _checks(name: str, seen: SeenConsumers, offline: str) -> Iterator[Check]:
         text = f"userdata in the assignments of {', '.join(group.userdata)}: the group cannot be converted online"
         yield Check("no-userdata", Level.WARNING, text)
     stop = "; all of them have to stop" if offline and group.members else ""
-    yield Check("group-state", Level.OK, f"{group.state}, members: {group.members}{stop}")
+    yield Check("group-state", Level.OK, f"{group.state}, members: {len(group.members)}{stop}")
 
 
-def _check_type(name: str, group: MigratingGroup) -> Check:
+def _check_type(name: str, group: LiveGroup) -> Check:
     if group.type == CONSUMER_PROTOCOL:
         return Check("group-type", Level.OK, f"{name} is a {group.type} group already")
     if group.type != _CLASSIC or group.protocol_type not in {"", CONSUMER_PROTOCOL}:

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
@@ -61,36 +62,11 @@ class Check:
         return f"{self.level.value}: {self.text}"
 
 
-@frozen(kw_only=True)
-class MigratingGroup:
-    """The view of the group at a broker."""
-
-    type: str
-    """``classic``, ``streams``, or another type of Kafka."""
-    state: str
-    protocol: str = ""
-    """The name of the assignor; empty unless a classic group is stable."""
-    members: int = 0
-    static: tuple[str, ...] = ()
-    """The instance ids."""
-    standbys: int = 0
-    """Standby tasks that are no warm-ups."""
-    warm_ups: int = 0
-    protocol_type: str = ""
-    """Of a classic group: ``consumer``, or that of other clients."""
-    classic: tuple[str, ...] = ()
-    """Of a group of the consumer protocol: the members that are classic still."""
-    userdata: tuple[str, ...] = ()
-    """The members whose assignments have userdata that is not of Kafka Streams."""
-    error: str = ""
-    """Why it is not described."""
-
-
 Brokers = Mapping[int, FeatureMetadata]
 """The features of each broker, by its id."""
 
 
-def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | None) -> Facts:
+def refine(facts: Facts, name: str, brokers: Brokers, group: LiveGroup | None) -> Facts:
     """Return the facts with what the cluster shows of the group ``name``; a release that was given stays."""
     lines = [line_of(broker) for broker in brokers.values()]
     levels = [_finalized(broker) for broker in brokers.values()]
@@ -100,7 +76,8 @@ def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | No
     observed = GroupFacts(
         name,
         has_static_members=bool(group.static) if group and members else None,
-        has_standbys=bool(group and members and group.standbys) or None,  # not yet assigned, or one process has no room
+        has_standbys=bool(group and members and group.standby_tasks)
+        or None,  # not yet assigned, or one process has no room
         brokers=(oldest, max([oldest, *lines])) if oldest else None,
     )
     level = min(known_levels) if known_levels else None
@@ -108,7 +85,7 @@ def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | No
 
 
 def preflight(
-    name: str, brokers: Brokers, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, brokers: Brokers, group: LiveGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> tuple[Check, ...]:
     """Judge brokers and group before a change to ``protocol`` with members of ``target``.
 
@@ -141,7 +118,7 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
 
 
 def _check_group(
-    name: str, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, group: LiveGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> Iterator[Check]:
     if group is None or group.error:
         yield unseen_group(name, group.error if group else "")
@@ -160,8 +137,8 @@ def _check_group(
     if group.warm_ups:
         text = f"{group.warm_ups} warm-up tasks now; a streams group has none, and a task moves at once"
         yield Check("warm-ups", Level.WARNING, text)
-    if group.standbys:
-        yield _check_standbys(group.standbys, facts)
+    if group.standby_tasks:
+        yield _check_standbys(group.standby_tasks, facts)
 
 
 def unseen_group(name: str, error: str) -> Check:
@@ -170,7 +147,7 @@ def unseen_group(name: str, error: str) -> Check:
     return Check("group", Level.WARNING, f"{name} cannot be described: {error}" if error else text)
 
 
-def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
+def _check_type(name: str, group: LiveGroup, protocol: Protocol) -> Check:
     if group.type == protocol.value:
         return Check("group-type", Level.OK, f"{name} is a {group.type} group already")
     if group.type != protocol.other.value:
@@ -181,10 +158,10 @@ def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
     return Check("group-type", Level.OK, f"{name} is a {group.type} group")
 
 
-def _check_state(group: MigratingGroup) -> Check:
+def _check_state(group: LiveGroup) -> Check:
     if group.state == _EMPTY:
         return Check("group-state", Level.OK, "the group is empty: it can change now")
-    text = f"{group.state}, members: {group.members}; all of them have to stop"
+    text = f"{group.state}, members: {len(group.members)}; all of them have to stop"
     return Check("group-state", Level.OK if group.state == _STABLE else Level.WARNING, text)
 
 

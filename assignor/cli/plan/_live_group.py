@@ -27,7 +27,7 @@ from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.hazards import ApplicationTopology
 from streams_assignor.upgrade.releases import Release
-from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup, line_of
+from streams_assignor.upgrade.streams_protocol.preflight import line_of
 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
@@ -53,7 +53,7 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
 
 def read_migration(
     name: str, servers: str, config: CommandConfig
-) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None, Mapping[int, Mapping[str, str]]]:
+) -> tuple[Mapping[int, FeatureMetadata], LiveGroup | None, Mapping[int, Mapping[str, str]]]:
     """Describe all brokers, a group, None if it does not exist, and what each broker says of configurations of groups.
 
     ``ClickException`` if no broker answers.
@@ -67,7 +67,7 @@ def read_migration(
         lookup = load_lookup()(servers, config.settings, seconds)
         configurations = lookup.group_settings()
         try:
-            return brokers, migrating_group(lookup.group(name)), configurations
+            return brokers, live_group(lookup.group(name), brokers), configurations
         except NoSuchGroup:
             return brokers, None, configurations
     except ClusterError as error:
@@ -86,26 +86,6 @@ def with_limits(facts: Facts, configurations: Mapping[int, Mapping[str, str]]) -
             limits[name] = closest(int(value), limits.get(name, int(value)))
     silent = tuple(number for number, shown in sorted(configurations.items()) if not shown.keys() & limits.keys())
     return evolve(facts, limits=limits, silent=silent)
-
-
-def migrating_group(described: DescribedGroup) -> MigratingGroup:
-    """Return what a plan looks at."""
-    group = inspect_group(described)
-    kinds = list(group.standby_kinds.values())
-    marked = sum(len(member.assignment.warm_ups) for member in group.members)
-    return MigratingGroup(
-        type=described.type,
-        state=described.state,
-        protocol=described.protocol,
-        members=len(described.members),
-        static=tuple(sorted(member.group_instance_id for member in described.members if member.group_instance_id)),
-        standbys=sum(kind is not StandbyKind.WARM_UP for kind in kinds),
-        warm_ups=marked + sum(kind is StandbyKind.WARM_UP for kind in kinds),
-        protocol_type=described.protocol_type,
-        classic=tuple(member.name for member in group.members if _is_classic(member.described.broker_assignment)),
-        userdata=tuple(member.name for member in group.members if member.assignment.has_unread_userdata),
-        error=described.error,
-    )
 
 
 def _is_classic(assignment: BrokerAssignment | None) -> bool:
@@ -129,6 +109,8 @@ def live_group(
     """Return what a plan looks at."""
     group = inspect_group(described, assume=assume)
     topology = described.broker.topology if described.broker else None
+    kinds = Counter(group.standby_kinds.values())
+    warm_ups = kinds.pop(StandbyKind.WARM_UP, 0) + sum(len(member.assignment.warm_ups) for member in group.members)
     standbys = Counter(
         task
         for member in group.members
@@ -151,6 +133,13 @@ def live_group(
         subtopologies={subtopology.name: subtopology.input_topics for subtopology in topology.subtopologies}
         if topology
         else None,
+        protocol=described.protocol,
+        protocol_type=described.protocol_type,
+        standby_tasks=kinds.total(),
+        warm_ups=warm_ups,
+        classic=tuple(member.name for member in group.members if _is_classic(member.described.broker_assignment)),
+        userdata=tuple(member.name for member in group.members if member.assignment.has_unread_userdata),
+        error=described.error,
     )
 
 
@@ -185,7 +174,10 @@ def _undecoded(described: DescribedGroup) -> tuple[LiveMember, ...]:
     """Return the members of a group of another protocol."""
     kind = described.protocol_type or described.type
     why = described.error or f"a group of type {kind} does not run Kafka Streams"
-    return tuple(LiveMember(member.client_id or member.member_id, (), why) for member in described.members)
+    return tuple(
+        LiveMember(member.client_id or member.member_id, (), why, member.group_instance_id)
+        for member in described.members
+    )
 
 
 def live_brokers(brokers: Mapping[int, FeatureMetadata]) -> tuple[LiveBroker, ...]:

@@ -75,5 +75,5 @@ def plan_consumer_group(
     facts = with_limits(refine(facts, options.group_name, brokers, group), configurations)
     policies = {number: shown.get(MIGRATION_POLICY, "") for number, shown in configurations.items()}
     seen = SeenConsumers(brokers=brokers, group=group, policies=policies)
-    at = evolve(at, members=(group.members if group else 0) or None)
+    at = evolve(at, members=(len(group.members) if group else 0) or None)
     return ConsumerPlan(plan_consumers(facts, at, seen, offline=offline))

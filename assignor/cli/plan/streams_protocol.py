@@ -22,6 +22,7 @@ from streams_assignor.cli.plan.text import (
 )
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import is_placeholder
 from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import UpgradeError
@@ -37,7 +38,7 @@ from streams_assignor.upgrade.streams_protocol import (
 )
 from streams_assignor.upgrade.streams_protocol.consumers import CONSUMER_PROTOCOL
 from streams_assignor.upgrade.streams_protocol.planner import Migration, MigrationStep, plan_migration
-from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, MigratingGroup, preflight, refine
+from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, preflight, refine
 from streams_assignor.upgrade.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def _look(
     brokers, group, configurations = read_migration(options.group_name, servers, config)
     refined = with_limits(refine(facts, options.group_name, brokers, group), configurations)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
-    return refined, checks, evolve(at, members=(group.members if group else 0) or None), _type_of(group)
+    return refined, checks, evolve(at, members=(len(group.members) if group else 0) or None), _type_of(group)
 
 
 def named_target(options: ProtocolOptions, settings: Mapping[str, str], group_key: str) -> Target:
@@ -336,7 +337,7 @@ def told_value(settings: Mapping[str, str], key: str) -> str | None:
     return None if value is None or is_placeholder(value) else value
 
 
-def _type_of(group: MigratingGroup | None) -> str:
+def _type_of(group: LiveGroup | None) -> str:
     if group is None:
         return Protocol.CLASSIC.value
     return "" if group.error else group.type

@@ -2,11 +2,11 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.live_group import LiveGroup, LiveMember
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, Application, Setting, SettingFacts
 from streams_assignor.upgrade.streams_protocol import Facts, Target
 from streams_assignor.upgrade.streams_protocol.consumers import SeenConsumers, plan_consumers
-from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup
 from streams_assignor.upgrade.verdict import Verdict
 
 AT = Target("orders", "h:9")
@@ -21,9 +21,10 @@ def given(**values):
 
 def seen(*policies, level=1, metadata=30, **group):
     brokers = {1: FeatureMetadata(Listener.BROKER, 1, {"metadata.version": (7, metadata)}, {"group.version": level})}
-    usual = {"type": "classic", "state": "Stable", "protocol": "roundrobin", "protocol_type": "consumer", "members": 3}
+    usual = {"name": "orders", "type": "classic", "state": "Stable", "protocol": "roundrobin"}
+    usual |= {"protocol_type": "consumer", "members": (LiveMember("a", ()),) * 3}
     policies = dict(enumerate(policies or ["bidirectional"], 1))
-    return SeenConsumers(brokers=brokers, group=MigratingGroup(**usual | group), policies=policies)
+    return SeenConsumers(brokers=brokers, group=LiveGroup(**usual | group), policies=policies)
 
 
 def statuses(plan):
@@ -219,7 +220,7 @@ def test_what_files_or_a_group_leave_open_is_not_proven(facts, shown, verdict):
 
 
 def test_a_group_without_members_needs_no_bounce():
-    plan = plan_consumers(given().with_brokers((4, 4)), AT, seen(state="Empty", protocol="", members=0))
+    plan = plan_consumers(given().with_brokers((4, 4)), AT, seen(state="Empty", protocol="", members=()))
 
     assert ("it has no members", {"client-release"}) == (plan.offline, set(plan.conditions))
 

@@ -3,15 +3,18 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.application.live_group import LiveGroup, LiveMember
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from streams_assignor.upgrade.hazards import Application, Setting, SettingFacts
 from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.streams_protocol import Facts, Protocol
 from streams_assignor.upgrade.streams_protocol._requirements import judge
-from streams_assignor.upgrade.streams_protocol.preflight import Level, MigratingGroup, preflight, refine
+from streams_assignor.upgrade.streams_protocol.preflight import Level, preflight, refine
 
 NOTHING = Facts()
-STABLE = MigratingGroup(type="classic", state="Stable", protocol="stream", members=2)
+STATIC = (LiveMember("a", (), instance_id="one"),)
+MEMBERS = (LiveMember("a", ()), LiveMember("b", ()))
+STABLE = LiveGroup(name="billing", type="classic", state="Stable", protocol="stream", members=MEMBERS)
 
 
 def of(release):
@@ -93,7 +96,7 @@ def test_without_brokers_nothing_is_known_of_them():
         (evolve(STABLE, type="streams"), Level.OK, "is a streams group already"),
         (evolve(STABLE, type="consumer"), Level.BLOCKED, "is a consumer group, expected classic"),
         (evolve(STABLE, protocol="range"), Level.BLOCKED, "they do not run Kafka Streams"),
-        (evolve(STABLE, protocol="", state="Empty", members=0), Level.OK, "is a classic group"),
+        (evolve(STABLE, protocol="", state="Empty", members=()), Level.OK, "is a classic group"),
     ],
 )
 def test_the_type_of_the_group(group, expected, text):
@@ -116,16 +119,16 @@ def test_a_group_that_is_not_there_or_not_described():
 
 def test_standbys_that_are_not_seen_are_not_denied():
     """A group in a rebalance shows no assignment, and one process has no room for any."""
-    groups = (STABLE, evolve(STABLE, state="PreparingRebalance"), evolve(STABLE, standbys=2))
+    groups = (STABLE, evolve(STABLE, state="PreparingRebalance"), evolve(STABLE, standby_tasks=2))
 
     assert [None, None, True] == [refine(Facts(), "billing", {}, each).group.has_standbys for each in groups]
 
 
 def test_static_members_block():
-    group = evolve(STABLE, static=("one", "two"))
+    group = evolve(STABLE, members=tuple(LiveMember(name, (), instance_id=name) for name in ("one", "two")))
 
     assert Level.BLOCKED is level("static-members", group=group)
-    empty = evolve(STABLE, members=0, state="Empty")
+    empty = evolve(STABLE, members=(), state="Empty")
     assert [True, False, None] == [
         refine(Facts(), "billing", {}, observed).group.has_static_members for observed in (group, STABLE, empty)
     ]
@@ -137,7 +140,10 @@ def test_static_members_block():
     [("4.4", 33, Level.OK), ("4.3", 33, Level.BLOCKED), ("4.4", 30, Level.BLOCKED)],
 )
 def test_static_members_are_judged_as_the_plan_judges_them(target, metadata, expected):
-    group, brokers = evolve(STABLE, static=("one",)), {1: broker(metadata), 2: broker(33)}
+    group, brokers = (
+        evolve(STABLE, members=STATIC),
+        {1: broker(metadata), 2: broker(33)},
+    )
     found = looked(group, brokers, target=target)["static-members"]
     (row,) = (
         each
@@ -150,7 +156,7 @@ def test_static_members_are_judged_as_the_plan_judges_them(target, metadata, exp
 
 
 def test_warm_ups_and_standbys_are_named():
-    group = evolve(STABLE, standbys=6, warm_ups=2)
+    group = evolve(STABLE, standby_tasks=6, warm_ups=2)
 
     assert Level.WARNING is level("warm-ups", group=group)
     assert Level.WARNING is level("standbys", group=group)
@@ -159,7 +165,7 @@ def test_warm_ups_and_standbys_are_named():
 
 
 def test_the_way_back_asks_less():
-    group = MigratingGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
+    group = LiveGroup(name="billing", type="streams", state="Stable", members=STATIC, standby_tasks=3)
     found = looked(group, {1: broker(27, 0)}, Protocol.CLASSIC)
 
     assert {"broker-release": Level.WARNING, "group-type": Level.OK, "group-state": Level.OK} == {
