@@ -11,21 +11,18 @@ from streams_assignor.codec import TaskId
 from streams_assignor.groups import record_size
 from streams_assignor.groups._messages import upgrade_text
 from streams_assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
-from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
 from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
 from streams_assignor.groups.checks import finding_text, run_checks
 from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     DEFAULT_MAX_MESSAGE_BYTES,
-    STREAMS,
     WITHOUT_METADATA,
     DescribedGroup,
     GroupOffsets,
 )
 from streams_assignor.groups.member import InspectedMember, decode_members
 from streams_assignor.groups.standbys import StandbyKind, classify_standbys
-from streams_assignor.groups.upgrade_status import UpgradeStatus
 from streams_assignor.protocol import PROTOCOL_NAME
 from streams_assignor.upgrade.release_detection import (
     KAFKA_RELEASES,
@@ -39,22 +36,12 @@ from streams_assignor.upgrade.releases import Release
 _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)
 
 
-@frozen(kw_only=True)
-class InspectedGroup:
+@frozen
+class InspectedGroup(GroupView):
     """All that a broker's description of a group shows. The leader's member id is not part of it, but for Connect."""
-
-    described: DescribedGroup
-
-    members: tuple[InspectedMember, ...]
-    """Sorted by client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
 
     standby_kinds: Mapping[TaskId, StandbyKind]
     """For each task with a standby or warm-up replica."""
-
-    upgrade_status: UpgradeStatus
-
-    reconciliations: Mapping[str, Reconciliation]
-    """How far each member is on its way to its target assignment, by its name; empty in a classic group."""
 
     findings: tuple[Finding, ...]
     """Problems first."""
@@ -75,7 +62,7 @@ class InspectedGroup:
     @property
     def has_tasks(self) -> bool:
         """Whether tasks are assigned, by the leader or by the broker (KIP-1071)."""
-        return self.is_streams or self.described.type == STREAMS
+        return self.is_streams or self.is_streams_group
 
     @property
     def metadata_bytes(self) -> int | None:
@@ -85,7 +72,7 @@ class InspectedGroup:
         """
         raw = self.described
         has_record = raw.type == CLASSIC and raw.members and raw.state not in WITHOUT_METADATA
-        return record_size.group_record_bytes(raw) if has_record else None
+        return self.record_bytes if has_record else None
 
     @property
     def max_message_bytes(self) -> int:
@@ -111,7 +98,7 @@ class InspectedGroup:
         """Return the releases that a member may run, as far as the group shows them."""
         if member.subscription.used_version is not None:
             return str(member.subscription.candidate_releases)
-        return streams_protocol_releases(**_shown_of(member)) if self.described.type == STREAMS else None
+        return streams_protocol_releases(**_shown_of(member)) if self.is_streams_group else None
 
     def possible_releases(self, member: InspectedMember) -> tuple[Release, ...]:
         """Return each release that a member may run, without ``upgrade.from`` if that explains it; none: not known."""
@@ -120,7 +107,7 @@ class InspectedGroup:
 
     def candidates_of(self, member: InspectedMember) -> CandidateReleases:
         """Return the releases that can have sent what a member has sent: its metadata, or in a streams group more."""
-        if self.described.type != STREAMS:
+        if not self.is_streams_group:
             return member.subscription.candidate_releases
         first = first_streams_release(**_shown_of(member))
         return CandidateReleases(tuple(release for release in KAFKA_RELEASES if release.number >= first.number))
@@ -218,15 +205,7 @@ def inspect_group(described: DescribedGroup, assume: Release | None = None) -> I
         assume: The stand-in release of members that support a version above all of the table; None: nothing is assumed.
     """
     members = _decode_members(described, assume)
-    view = GroupView(described, members)
-    return InspectedGroup(
-        described=described,
-        members=members,
-        standby_kinds=classify_standbys(members),
-        upgrade_status=view.upgrade_status,
-        reconciliations=view.reconciliations,
-        findings=run_checks(view),
-    )
+    return InspectedGroup(described, members, classify_standbys(members), run_checks(GroupView(described, members)))
 
 
 def _decode_members(described: DescribedGroup, assume: Release | None) -> tuple[InspectedMember, ...]:

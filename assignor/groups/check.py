@@ -43,8 +43,9 @@ class Finding:
 class GroupView:
     """The subject of a check: the same of a group that a broker describes, and of a generation in an audit."""
 
-    described_group: DescribedGroup
-    members: Sequence[InspectedMember]
+    described: DescribedGroup
+    members: tuple[InspectedMember, ...]
+    """Sorted by client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
 
     @cached_property
     def upgrade_status(self) -> UpgradeStatus:
@@ -53,18 +54,18 @@ class GroupView:
 
     @cached_property
     def reconciliations(self) -> Mapping[str, Reconciliation]:
-        """The reconciliations by the name of a member; empty in a classic group."""
-        return reconcile(self.described_group, self.members)
+        """How far each member is on its way to its target assignment, by its name; empty in a classic group."""
+        return reconcile(self.described, self.members)
 
     @cached_property
     def record_bytes(self) -> int:
         """Size of the record with all metadata of a classic group."""
-        return record_size.group_record_bytes(self.described_group)
+        return record_size.group_record_bytes(self.described)
 
     @property
     def is_streams_group(self) -> bool:
         """Whether it is a group of KIP-1071."""
-        return self.described_group.type == STREAMS
+        return self.described.type == STREAMS
 
 
 class Match(NamedTuple):

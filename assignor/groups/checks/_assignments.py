@@ -27,7 +27,7 @@ def error_code(view: GroupView) -> Iterator[Match]:
 
 def no_assignment(view: GroupView) -> Iterator[Match]:
     """Members of a stable classic group without an assignment."""
-    if view.described_group.state == STABLE and view.described_group.type == CLASSIC:
+    if view.described.state == STABLE and view.described.type == CLASSIC:
         names = names_of([member for member in view.members if not member.described.assignment])
         if names:
             yield Match({"names": names}, names)
@@ -66,7 +66,7 @@ def not_subscribed(view: GroupView) -> Iterator[Match]:
 
 def rejoins(view: GroupView) -> Iterator[Match]:
     """Members that rejoin at once for a reason that ends by itself, unless the leader answers them the same again."""
-    if view.described_group.state != STABLE:
+    if view.described.state != STABLE:
         return
     by_causes: dict[tuple[RejoinCause, ...], list[str]] = {}
     for member in view.members:
@@ -97,14 +97,14 @@ def _has_assignment(member: InspectedMember) -> bool:
 
 
 def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
-    if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
+    if view.described.state != STABLE or not any(map(_has_assignment, view.members)):
         return
-    tasks = expected_tasks(view.described_group)
+    tasks = expected_tasks(view.described)
     for member in view.members:
         tasks.update(member.assignment.standbys, member.assignment.warm_ups)
     for member in view.members:
         tasks.difference_update(member.assignment.active)
     if tasks:
         yield {"tasks": [*map(str, in_order(tasks))]}
-    if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):
+    if partitions := standbys.unassigned_partitions(view.members, view.described.partition_counts):
         yield {"partitions": [*map(str, partitions)]}

@@ -27,27 +27,27 @@ TAGS_KEY: Final = "streams.rack.aware.assignment.tags"
 
 def missing_source_topics(view: GroupView) -> Iterator[Match]:
     """Source topics that do not exist."""
-    if names := topics.missing_source_topics(view.described_group):
+    if names := topics.missing_source_topics(view.described):
         yield Match({"topics": names})
 
 
 def missing_internal_topics(view: GroupView) -> Iterator[Match]:
     """Changelog and repartition topics that do not exist, while all source topics do."""
-    if names := topics.missing_internal_topics(view.described_group):
+    if names := topics.missing_internal_topics(view.described):
         yield Match({"topics": names})
 
 
 def incorrectly_partitioned_topics(view: GroupView) -> Iterator[Match]:
     """Internal topics with a wrong number of partitions; source topics that may keep a group from being ready."""
-    if wrong := topics.wrong_internal_topics(view.described_group):
+    if wrong := topics.wrong_internal_topics(view.described):
         yield Match({"wrong": wrong})
-    for unequal in topics.unequal_source_topics(view.described_group):
+    for unequal in topics.unequal_source_topics(view.described):
         yield Match({"unequal": unequal})
 
 
 def stale_topology(view: GroupView) -> Iterator[Match]:
     """Members with an older topology than the group: the broker assigns them nothing that is new."""
-    broker = view.described_group.broker
+    broker = view.described.broker
     if broker is None or broker.topology is None:
         return
     stale: dict[int, list[InspectedMember]] = defaultdict(list)
@@ -73,14 +73,14 @@ def missing_client_tags(view: GroupView) -> Iterator[Match]:
 
 def assignment_delayed(view: GroupView) -> Iterator[Match]:
     """A target assignment that the broker has not computed yet."""
-    broker = view.described_group.broker
-    if broker and view.described_group.state == ASSIGNING:
+    broker = view.described.broker
+    if broker and view.described.state == ASSIGNING:
         yield Match({"epoch": broker.epoch, "assignment_epoch": broker.assignment_epoch})
 
 
 def unreconciled(view: GroupView) -> Iterator[Match]:
     """Members that have not confirmed the target assignment, or have to revoke what others wait for."""
-    if view.described_group.state != RECONCILING:
+    if view.described.state != RECONCILING:
         return
     waiting: dict[str, list[str]] = defaultdict(list)
     for name, reconciliation in view.reconciliations.items():
@@ -109,7 +109,7 @@ def static_member_away(view: GroupView) -> Iterator[Match]:
 
 def too_few_standbys(view: GroupView) -> Iterator[Match]:
     """Tasks with state that have fewer standbys than configured, in a stable group."""
-    group = view.described_group
+    group = view.described
     wanted = _wanted_standbys(view)
     if not wanted or group.state != STABLE:
         return
@@ -132,7 +132,7 @@ def _wanted_standbys(view: GroupView) -> int:
 
 def _setting(view: GroupView, key: str) -> str:
     """Return a setting of the group; empty if it is not known."""
-    broker = view.described_group.broker
+    broker = view.described.broker
     return (broker.configs or {}).get(key, "") if broker else ""
 
 
@@ -155,6 +155,6 @@ def classic_members(view: GroupView) -> Iterator[Match]:
 
 def _assigned_by_broker(view: GroupView) -> list[tuple[InspectedMember, BrokerAssignment]]:
     """Return the members with what the broker has assigned; none in a classic group."""
-    if view.described_group.type == CLASSIC:
+    if view.described.type == CLASSIC:
         return []
     return [(member, assigned) for member in view.members if (assigned := member.described.broker_assignment)]

@@ -38,7 +38,7 @@ _NO_SETTINGS: Final = (
 
 def not_described(view: GroupView) -> Iterator[Match]:
     """A group whose members the broker does not show, so that it could have any problem."""
-    raw = view.described_group
+    raw = view.described
     if raw.hides_members:
         yield Match({"error": raw.error})
     elif raw.state in _WITH_MEMBERS and not raw.members:
@@ -47,7 +47,7 @@ def not_described(view: GroupView) -> Iterator[Match]:
 
 def partly_described(view: GroupView) -> Iterator[Match]:
     """A group of which only some is shown, so that it could have other problems."""
-    raw = view.described_group
+    raw = view.described
     if raw.error and raw.members:
         yield Match({"error": raw.error})
     if raw.unknown_topics:
@@ -59,19 +59,19 @@ def partly_described(view: GroupView) -> Iterator[Match]:
 
 def not_ready(view: GroupView) -> Iterator[Match]:
     """A group of KIP-1071 to which the broker assigns no task, because topics do not fit its topology."""
-    if view.described_group.state == NOT_READY:
+    if view.described.state == NOT_READY:
         yield Match({})
 
 
 def not_classic(view: GroupView) -> Iterator[Match]:
     """A group of a type that has neither versions nor a target assignment."""
-    if view.described_group.type not in (CLASSIC, CONSUMER, STREAMS, UNKNOWN_TYPE):
-        yield Match({"group_type": view.described_group.type})
+    if view.described.type not in (CLASSIC, CONSUMER, STREAMS, UNKNOWN_TYPE):
+        yield Match({"group_type": view.described.type})
 
 
 def not_streams(view: GroupView) -> Iterator[Match]:
     """A classic group that does not run Kafka Streams."""
-    raw = view.described_group
+    raw = view.described
     if raw.type == CLASSIC and raw.protocol_type not in ("", CONSUMER_PROTOCOL):
         yield Match({"protocol_type": raw.protocol_type})
     elif raw.type == CLASSIC and raw.protocol not in ("", PROTOCOL_NAME):
@@ -82,13 +82,13 @@ def no_online_conversion(view: GroupView) -> Iterator[Match]:
     """Assignments with userdata, with which no coordinator converts a classic group to KIP-848 (KAFKA-18134)."""
     names = names_of([member for member in view.members if member.assignment.has_unread_userdata])
     if names:
-        yield Match({"names": names, "protocol": view.described_group.protocol}, names)
+        yield Match({"names": names, "protocol": view.described.protocol}, names)
 
 
 def unsettled(view: GroupView) -> Iterator[Match]:
     """A state in which the assignment is not complete, or there are no members."""
-    if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
-        yield Match({"state": view.described_group.state})
+    if view.described.state in (*REBALANCING, EMPTY, DEAD):
+        yield Match({"state": view.described.state})
 
 
 def unreadable(view: GroupView) -> Iterator[Match]:
@@ -126,8 +126,8 @@ def too_large(view: GroupView) -> Iterator[Match]:
 
 
 def _metadata_size(view: GroupView, above: float, at_most: float) -> Iterator[Match]:
-    if view.described_group.type != CLASSIC:
+    if view.described.type != CLASSIC:
         return  # stored in one record per member
-    limit = view.described_group.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
+    limit = view.described.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
     if above < view.record_bytes / limit <= at_most:
         yield Match({"size": view.record_bytes, "limit": limit})

@@ -81,7 +81,7 @@ def _used_versions(members: Sequence[InspectedMember]) -> list[int]:
 
 def could_speak_more(view: GroupView) -> Iterator[Match]:
     """A stable group in the last step of an upgrade, which should not last."""
-    if view.described_group.state == STABLE and upgrade_stage(view.members) is Stage.LAST_STEP:
+    if view.described.state == STABLE and upgrade_stage(view.members) is Stage.LAST_STEP:
         yield Match({"status": view.upgrade_status})
 
 
