@@ -43,7 +43,7 @@ def plan(arguments: Sequence[str]) -> dict[str, Any]:
     """Run ``plan`` with JSON as its output; ``runbook`` is the same plan as ``-o markdown`` prints it."""
     result = run(["plan", "--json", *arguments])
     if result["stdout"]:
-        from streams_assignor.cli.plan._markdown import runbook
+        from streams_assignor.cli.plan.markdown import runbook
 
         result["runbook"] = runbook(json.loads(result["stdout"]))
     return result

@@ -139,7 +139,7 @@ def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
         SparkFilesError: Spark cannot read it.
         StorageError: Neither knows the storage.
     """
-    from streams_assignor.spark_sim.audit.sources._spark_files import spark_segments
+    from streams_assignor.spark_sim.audit.sources.spark_files import spark_segments
     from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine
     from streams_assignor.spark_sim.sweep.spark.files import NoFileSystem
 

@@ -8,10 +8,10 @@ from typing import Final
 from attrs import evolve
 
 from streams_assignor.spark_sim.brokers._nodes import NodeState, Role, supported_ranges
-from streams_assignor.spark_sim.brokers._properties import always, eventually, unsupported_at_finalization
 from streams_assignor.spark_sim.brokers._settle import handle_registration, settle, with_controller
 from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
 from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind, unsettled_state
+from streams_assignor.spark_sim.brokers.properties import always, eventually, unsupported_at_finalization
 from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, ClusterStep, level_text
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease

@@ -25,12 +25,6 @@ from streams_assignor.spark_sim.forecast.forecast import Forecast, MovedTask, Ou
 from streams_assignor.spark_sim.forecast.live_simulation import NEW_PROCESS, RestoredStore
 from streams_assignor.spark_sim.forecast.observation import ForecastError, observed_processes
 from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
-from streams_assignor.spark_sim.streams_groups._tasks import (
-    NO_TASKS,
-    TasksTuple,
-    partitions_by_subtopology,
-    tasks_of,
-)
 from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
@@ -38,6 +32,12 @@ from streams_assignor.spark_sim.streams_groups.task_assignor import (
     StreamsTaskId,
     assign,
     hash_map_order,
+)
+from streams_assignor.spark_sim.streams_groups.tasks import (
+    NO_TASKS,
+    TasksTuple,
+    partitions_by_subtopology,
+    tasks_of,
 )
 from streams_assignor.upgrade.input_values import parse_number
 

@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.packed._cell import UpgradeCell
-from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
+from streams_assignor.spark_sim.packed.tables.protocol_table import ProtocolTable
 from streams_assignor.upgrade import ConfigException
 
 NOT_STARTED: Final = "refused"

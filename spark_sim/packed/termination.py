@@ -29,7 +29,7 @@ from streams_assignor.spark_sim.model.violations import (
     Violation,
 )
 from streams_assignor.spark_sim.packed.encoding import Encoding
-from streams_assignor.spark_sim.packed.tables._protocol_table import Reaction
+from streams_assignor.spark_sim.packed.tables.protocol_table import Reaction
 
 Versions = frozenset[int]
 

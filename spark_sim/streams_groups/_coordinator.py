@@ -28,14 +28,14 @@ from streams_assignor.spark_sim.streams_groups._group import (
     tombstones,
 )
 from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
-from streams_assignor.spark_sim.streams_groups._rules import CoordinatorRules
-from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
+from streams_assignor.spark_sim.streams_groups.rules import CoordinatorRules
 from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
     MemberAssignment,
     assign,
 )
+from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
 from streams_assignor.streams_group.model import TASK_FIELDS
 
 NO_ERROR: Final = 0

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from attrs import evolve, frozen
 
 from streams_assignor.codec import TaskId
-from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
+from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple
 
 
 class CoordinatorMemberState(enum.Enum):

@@ -8,8 +8,8 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from streams_assignor.spark_sim.streams_groups._coordinator import HeartbeatRequest, HeartbeatResponse
-from streams_assignor.spark_sim.streams_groups._rules import ClientRules, client_rules_of
-from streams_assignor.spark_sim.streams_groups._tasks import TasksTuple, owned_tasks
+from streams_assignor.spark_sim.streams_groups.rules import ClientRules, client_rules_of
+from streams_assignor.spark_sim.streams_groups.tasks import TasksTuple, owned_tasks
 from streams_assignor.streams_group import (
     CallbackKind,
     MemberProfile,

@@ -26,7 +26,8 @@ from streams_assignor.spark_sim.streams_groups._actions import (
     run_scenario,
     settling,
 )
-from streams_assignor.spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups._world import World
+from streams_assignor.spark_sim.streams_groups.properties import (
     PROPERTIES,
     REBALANCING_TERMINATES,
     STANDBY_STAYS,
@@ -36,7 +37,6 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     eventually,
     moved_standbys,
 )
-from streams_assignor.spark_sim.streams_groups._world import World
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS, GroupScenario, GroupStep
 
 _SETTLE: Final = GroupStep("settle")

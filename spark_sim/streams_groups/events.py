@@ -9,10 +9,10 @@ from attrs import frozen
 from streams_assignor.spark_sim.model.events import TraceEvent
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.streams_groups._actions import apply_step
-from streams_assignor.spark_sim.streams_groups._properties import always, changed_returns, eventually
-from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS
 from streams_assignor.spark_sim.streams_groups._world import World, initial_world
+from streams_assignor.spark_sim.streams_groups.properties import always, changed_returns, eventually
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS
 from streams_assignor.streams_group import StreamsGroupMember
 
 

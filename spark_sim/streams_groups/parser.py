@@ -10,7 +10,7 @@ from attrs import evolve
 
 from streams_assignor.spark_sim.model.scenario import ScenarioError, parse_verb
 from streams_assignor.spark_sim.streams_groups._coordinator import GroupTopology
-from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups.rules import rules_of
 from streams_assignor.spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, StreamsGroupOperands
 
 _MEMBER_NAME: Final = re.compile(r"[A-Z](\.[1-9])?", re.ASCII)

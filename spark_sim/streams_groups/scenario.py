@@ -20,7 +20,7 @@ from attrs import frozen
 
 from streams_assignor.spark_sim.model.scenario import Verb, make_verb
 from streams_assignor.spark_sim.streams_groups._coordinator import GroupTopology
-from streams_assignor.spark_sim.streams_groups._rules import NEWEST
+from streams_assignor.spark_sim.streams_groups.rules import NEWEST
 
 
 class StreamsGroupOperands(enum.Enum):

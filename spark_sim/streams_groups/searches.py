@@ -14,7 +14,8 @@ from typing import Final
 from attrs import frozen
 
 from streams_assignor.spark_sim.streams_groups._model import Budget, GroupCell, GroupExploration, explore
-from streams_assignor.spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.properties import (
     ADVISORY_PROPERTIES,
     EVERY_TASK_OWNED,
     NO_MEMBER_FAILS,
@@ -25,8 +26,7 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     STANDBY_STAYS,
     STANDBYS_AS_CONFIGURED,
 )
-from streams_assignor.spark_sim.streams_groups._rules import NEWEST
-from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.rules import NEWEST
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 
 __all__ = ["ADVISORY_PROPERTIES", "FINDINGS", "StreamsFinding", "StreamsSearch", "streams_searches"]

@@ -17,10 +17,10 @@ import click
 from attrs import frozen
 
 from streams_assignor.cli.group._output import markdown_table
-from streams_assignor.cli.group._watch import Look, error_text
+from streams_assignor.cli.group.watch import Look, error_text
 from streams_assignor.cli.params import document
-from streams_assignor.cli.plan._live_group import live_brokers, live_group
 from streams_assignor.cli.plan._same_release import StaysOn
+from streams_assignor.cli.plan.live_group import live_brokers, live_group
 from streams_assignor.cli.plan.text import group_headline
 from streams_assignor.formats.page import json_block, page_parts
 from streams_assignor.formats.text import as_markdown, count, printable

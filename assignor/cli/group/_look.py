@@ -13,7 +13,7 @@ from typing import Final
 from attrs import define, evolve, field
 
 from streams_assignor.cli.group._lookup import Lookup
-from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look
+from streams_assignor.cli.group.watch import CONFIRM_SECONDS, Look
 from streams_assignor.formats.text import printable
 from streams_assignor.groups import (
     ClusterGroups,

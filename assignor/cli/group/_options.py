@@ -18,8 +18,8 @@ from streams_assignor.cli.group._wait import (
     expected_members,
     release_condition,
 )
-from streams_assignor.cli.group._what_if import FORMS as FORECAST_FORMS
-from streams_assignor.cli.group._what_if import read_operation
+from streams_assignor.cli.group.what_if import FORMS as FORECAST_FORMS
+from streams_assignor.cli.group.what_if import read_operation
 from streams_assignor.groups import ExpectedMembers
 from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release

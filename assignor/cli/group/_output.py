@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import click
 
-from streams_assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_text
+from streams_assignor.cli.group.watch import ChangeTracker, Look, ProblemClock, error_text
 from streams_assignor.formats.block_yaml import to_yaml
 from streams_assignor.formats.openmetrics import exposition
 from streams_assignor.formats.text import as_markdown, join_names

@@ -19,7 +19,7 @@ from typing import Any, Final
 import click
 from attrs import define, field
 
-from streams_assignor.cli.group._watch import Look, error_text, looks
+from streams_assignor.cli.group.watch import Look, error_text, looks
 from streams_assignor.formats.openmetrics import Gauge, exposition
 from streams_assignor.formats.text import sanitize
 from streams_assignor.groups.offsets import GroupsOverTime, group_gauges

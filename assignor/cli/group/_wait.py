@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 from attrs import frozen
 
-from streams_assignor.cli.group._watch import Look, error_text, looks
+from streams_assignor.cli.group.watch import Look, error_text, looks
 from streams_assignor.formats.text import format_seconds, join_names, printable
 from streams_assignor.groups import (
     DescribedGroup,

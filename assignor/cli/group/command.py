@@ -16,8 +16,8 @@ from streams_assignor.cli.group._lookup import Lookup, load_lookup
 from streams_assignor.cli.group._options import WORDS, InspectionOptions
 from streams_assignor.cli.group._output import OUTPUTS, Output
 from streams_assignor.cli.group._wait import StateFile, WaitCondition, wait_for
-from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
-from streams_assignor.cli.group._what_if import read_config, session_timeout_of, show_forecast
+from streams_assignor.cli.group.watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
+from streams_assignor.cli.group.what_if import read_config, session_timeout_of, show_forecast
 from streams_assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -299,7 +299,7 @@ def _show_fleet(
 ) -> int:
     """Look once at each cluster and print its Streams groups beside a release; return the exit status."""
     from streams_assignor.cli.group._fleet import cluster_of, show_fleet  # a look without plans is made sooner
-    from streams_assignor.cli.plan._live_group import read_brokers
+    from streams_assignor.cli.plan.live_group import read_brokers
 
     silence_client_logs()
     seen = []

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streams_assignor.cli.plan._markdown import plan_title, runbook
+from streams_assignor.cli.plan.markdown import plan_title, runbook
 from streams_assignor.formats.page import json_block, page_parts
 from streams_assignor.formats.text import without_controls
 

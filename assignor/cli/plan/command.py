@@ -23,13 +23,13 @@ from streams_assignor.cli.plan._hazards import (
     read_topology,
     topologies_option,
 )
-from streams_assignor.cli.plan._markdown import runbook
 from streams_assignor.cli.plan._same_release import StaysOn
 from streams_assignor.cli.plan._sarif import sarif
 from streams_assignor.cli.plan.application import GroupPlan, group_plan
 from streams_assignor.cli.plan.application_settings import read_settings, source_of
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.consumer_protocol import ConsumerPlan, plan_consumer_group
+from streams_assignor.cli.plan.markdown import runbook
 from streams_assignor.cli.plan.streams_protocol import (
     ProtocolOptions,
     ProtocolPlan,
@@ -305,7 +305,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     context = click.get_current_context()
     servers, config = cluster_settings(context, servers, options.command_config)
     assumed = resolve_release(assume).release if assume else None
-    from streams_assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
+    from streams_assignor.cli.plan.live_group import read_group  # a plan without a group is made sooner
 
     return read_group(options.group_name, servers, config, assumed)
 

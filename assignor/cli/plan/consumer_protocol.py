@@ -69,7 +69,7 @@ def plan_consumer_group(
     if not options.group_name:
         return ConsumerPlan(plan_consumers(facts, named_target(options, settings, "group.id"), offline=offline))
     servers, config, at = live_target(options, settings)
-    from streams_assignor.cli.plan._live_group import read_migration, with_limits  # not for a plan without a group
+    from streams_assignor.cli.plan.live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
     facts = with_limits(refine(facts, options.group_name, brokers, group), configurations)

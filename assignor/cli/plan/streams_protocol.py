@@ -303,7 +303,7 @@ def _look(
     if not options.group_name:
         return facts, (), named_target(options, settings, "application.id"), ""
     servers, config, at = live_target(options, settings)
-    from streams_assignor.cli.plan._live_group import read_migration, with_limits  # not for a plan without a group
+    from streams_assignor.cli.plan.live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
     refined = with_limits(refine(facts, options.group_name, brokers, group), configurations)

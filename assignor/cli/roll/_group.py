@@ -10,9 +10,9 @@ from typing import Any
 from attrs import evolve
 
 from streams_assignor.cli._exit_status import CommandFailed
-from streams_assignor.cli.group._what_if import read_config
-from streams_assignor.cli.plan._live_group import read_group
+from streams_assignor.cli.group.what_if import read_config
 from streams_assignor.cli.plan.application_settings import read_settings
+from streams_assignor.cli.plan.live_group import read_group
 from streams_assignor.cli.plan.text import group_plan_lines
 from streams_assignor.cli.roll._compared import SeenGenerations, StepComparison
 from streams_assignor.cli.roll._driver import RollView

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, frozen
 
 from streams_assignor.cli.group._lookup import Lookup
-from streams_assignor.cli.group._watch import error_text
+from streams_assignor.cli.group.watch import error_text
 from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.formats.text import join_names

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streams_assignor.cli.group._what_if import moves_text
+from streams_assignor.cli.group.what_if import moves_text
 from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import count, format_seconds, join_names, sanitize

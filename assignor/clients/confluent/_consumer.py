@@ -15,7 +15,6 @@ from uuid import UUID
 import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from streams_assignor.clients._interrupts import has_begun
 from streams_assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed, weakly
 from streams_assignor.clients._repeated_errors import limit_repeated_errors
 from streams_assignor.clients._session import MAX_DOUBT_SESSIONS, now
@@ -30,6 +29,7 @@ from streams_assignor.clients.confluent._record_buffer import Offsets
 from streams_assignor.clients.confluent._settings import ConsumerSettings
 from streams_assignor.clients.confluent.streams_protocol.factory import new_streams_membership
 from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
+from streams_assignor.clients.interrupts import has_begun
 from streams_assignor.clients.kafka_python import KafkaPythonAdmin
 from streams_assignor.clients.leader_lookup import Admin
 from streams_assignor.codec import TaskId

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from streams_assignor.clients.kafka_python import _offset_commit, _private_api, _private_connection
-from streams_assignor.clients.kafka_python._broker_connection import exchange
+from streams_assignor.clients.kafka_python.broker_connection import exchange
 
 log = logging.getLogger(__name__)
 

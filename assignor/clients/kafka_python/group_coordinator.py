@@ -13,9 +13,9 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaConnectionError, for_code
 
 from streams_assignor.clients.kafka_python import _offset_commit
-from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection, connect_to_any, find_coordinator
 from streams_assignor.clients.kafka_python._commit_connection import CommitConnection
 from streams_assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from streams_assignor.clients.kafka_python.broker_connection import BrokerConnection, connect_to_any, find_coordinator
 from streams_assignor.codec import StreamsAssignorError
 from streams_assignor.codec.streams_group import HEARTBEAT, decode_message, encode_message
 from streams_assignor.upgrade.cluster.client.connection import Deadline

@@ -18,17 +18,17 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Final, Self
 
-from streams_assignor.clients.kafka_python._broker_connection import (
-    BrokerConnection,
-    connect_to_any,
-    find_coordinator,
-    raise_for_error,
-)
 from streams_assignor.clients.kafka_python._private_api import (
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
+)
+from streams_assignor.clients.kafka_python.broker_connection import (
+    BrokerConnection,
+    connect_to_any,
+    find_coordinator,
+    raise_for_error,
 )
 from streams_assignor.codec import StreamsAssignorError
 from streams_assignor.upgrade.cluster.client.connection import Deadline

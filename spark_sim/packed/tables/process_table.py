@@ -19,8 +19,8 @@ from streams_assignor.spark_sim.packed._process_state import (
     on_prepare_rebalance,
     with_join_pending,
 )
-from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
+from streams_assignor.spark_sim.packed.tables.protocol_table import ProtocolTable
 from streams_assignor.spark_sim.packed.view import SUMMARY_MASK, tallies_of
 
 MAX_PROCESS_STATES: Final = (1 << 14) - 1

@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from streams_assignor.cli.group import _cells, _look, _tables, _watch, command
+from streams_assignor.cli.group import _cells, _look, _tables, command, watch
 from streams_assignor.cli.main import cli
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
@@ -234,7 +234,7 @@ REBALANCING = group(name="app", state="PreparingRebalance", protocol="")
 
 def test_watching_a_streams_group_says_that_a_static_member_is_away_and_back(run, lookup, monkeypatch):
     """It returns under another member id, and a warm-up becomes active."""
-    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.0)
+    monkeypatch.setattr(watch, "CONFIRM_SECONDS", 0.0)
     one = broker_assigned("a", assigned("0_0 0_1", warm_up="1_0"))
     there, away, back = (
         streams_group(one, broker_assigned(name, assigned("1_0 1_1"), epoch=epoch, instance="pod-2"), state=state)
@@ -444,7 +444,7 @@ def fixture_clock(monkeypatch):
     """A clock that goes on while the command sleeps."""
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
-    monkeypatch.setattr(_watch, "time", clock)
+    monkeypatch.setattr(watch, "time", clock)
     monkeypatch.setattr(_look.time, "monotonic", clock.monotonic)
     return clock
 
@@ -1096,7 +1096,7 @@ def test_markdown_of_a_group_without_members_has_no_table(run, lookup):
 
 
 def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup, monkeypatch):
-    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.0)
+    monkeypatch.setattr(watch, "CONFIRM_SECONDS", 0.0)
     lookup.answers = (group(broker_assigned("a"), type="streams", protocol="", state="NotReady"),)
 
     done = run("app", *BROKER, "--check")

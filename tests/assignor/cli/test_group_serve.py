@@ -16,8 +16,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from streams_assignor.cli.group import _serve
 from streams_assignor.cli.group._serve import Exporter, serve
-from streams_assignor.cli.group._watch import Look
 from streams_assignor.cli.group.command import group as command
+from streams_assignor.cli.group.watch import Look
 from streams_assignor.groups import inspect_group
 from streams_assignor.groups.offsets import group_gauges
 from streams_assignor.upgrade.cluster.client.errors import Unreachable

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
-from streams_assignor.cli.plan._markdown import runbook
+from streams_assignor.cli.plan.markdown import runbook
 from tests.upgrade.application.class_bytes import ClassBytes
 
 

@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from streams_assignor.cli.plan._live_group import live_group
 from streams_assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.live_group import live_group
 from streams_assignor.codec import TaskId
 from streams_assignor.codec.consumer_protocol import ConsumerAssignment, TopicPartitions, encode_consumer_assignment
 from streams_assignor.formats.display import DisplayOptions

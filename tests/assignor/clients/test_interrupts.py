@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from streams_assignor.clients._interrupts import interruptible
+from streams_assignor.clients.interrupts import interruptible
 
 
 def test_a_call_returns_its_result_or_raises_its_error():

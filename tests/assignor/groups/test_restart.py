@@ -8,12 +8,12 @@ from streams_assignor.groups import (
     DescribedGroupMember,
     ExpectedMembers,
     RestartTracker,
+    change_text,
     find_changes,
     finding_text,
     inspect_group,
     matches,
 )
-from streams_assignor.groups._messages import change_text
 from tests.assignor.groups.described_groups import broker_assigned, group, member, streams_group
 
 SESSION = 45.0

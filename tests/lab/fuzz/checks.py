@@ -22,13 +22,13 @@ from streams_assignor.codec import (
     encode_assignment,
     encode_subscription,
     explain,
+    explain_envelope,
     from_fields,
     layout,
     to_fields,
     with_topic_dictionary,
 )
 from streams_assignor.codec import consumer_protocol as envelope
-from streams_assignor.codec._explanation import explain_envelope
 from streams_assignor.codec.columns import task_of
 from streams_assignor.codec.errors import TrailingBytes
 from streams_assignor.codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY

@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams_assignor.cli.plan._live_group import live_group
+from streams_assignor.cli.plan.live_group import live_group
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.applications import PARTITIONS, Application, settle
 from tests.lab.integration.clusters import NEWEST, Cluster

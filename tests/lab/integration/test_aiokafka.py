@@ -13,8 +13,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from attrs import asdict
 
-from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
-from streams_assignor.clients.aiokafka._admin import AiokafkaAdmin
+from streams_assignor.clients.aiokafka import AiokafkaAdmin, StreamsPartitionAssignor
 from streams_assignor.clients.leader_lookup import LookupFailed
 from streams_assignor.codec import TopicPartition
 from streams_assignor.demo.member_settings import MemberSettings

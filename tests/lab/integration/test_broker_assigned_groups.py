@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams_assignor.cli.group._output import group_document
-from streams_assignor.cli.plan._live_group import live_group
+from streams_assignor.cli.plan.live_group import live_group
 from streams_assignor.groups import NoSuchGroup, inspect_group
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.upgrade.verdict import features_of_nodes

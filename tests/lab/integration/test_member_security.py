@@ -12,8 +12,8 @@ from aiokafka.errors import KafkaError as AiokafkaError
 from kafka import KafkaConsumer
 
 from streams_assignor.clients import aiokafka, kafka_python
-from streams_assignor.clients.aiokafka._admin import AiokafkaAdmin
-from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.clients.aiokafka import AiokafkaAdmin
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
 from streams_assignor.clients.leader_lookup import LookupFailed
 from streams_assignor.codec import TaskId
 from streams_assignor.topology import Subtopology, Topology

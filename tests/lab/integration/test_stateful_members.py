@@ -12,8 +12,7 @@ from confluent_kafka import Producer
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
-from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
-from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin, StreamsPartitionAssignor
 from streams_assignor.clients.leader_lookup import LookupFailed
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.errors import FatalError

@@ -14,7 +14,7 @@ from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
 from streams_assignor import FatalError, Subtopology, Topology
 from streams_assignor.clients.confluent import StreamsConsumer
-from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection
+from streams_assignor.clients.kafka_python.broker_connection import BrokerConnection
 from streams_assignor.codec import TaskId
 from streams_assignor.demo.load_generator import LoadGenerator
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup

@@ -23,7 +23,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import CommitFailedError, RetriableError
 
 from streams_assignor.clients import kafka_python
-from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
 from streams_assignor.codec import TaskId
 from streams_assignor.protocol.member import ReceivedAssignment
 from streams_assignor.rebalance_listener import NoOpListener

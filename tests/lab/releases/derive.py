@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from attrs import fields, frozen
 
-from streams_assignor.spark_sim.streams_groups._rules import RULES
+from streams_assignor.spark_sim.streams_groups.rules import RULES
 from streams_assignor.upgrade.group_configurations import KEEPS_TOPOLOGY
 from streams_assignor.upgrade.release_behaviour import ReleaseBehaviour
 from streams_assignor.upgrade.releases import RELEASES
@@ -113,7 +113,7 @@ def _lines(found: Derivation) -> Iterator[str]:
     if found.release not in RELEASES:
         yield f"table: {found.release} is missing; extend its line in _KAFKA_RELEASES of upgrade/releases.py"
     if not found.has_rules:
-        yield f"table: {found.release} is missing in RULES of spark_sim/streams_groups/_rules.py"
+        yield f"table: {found.release} is missing in RULES of spark_sim/streams_groups/rules.py"
     if not found.has_kept_topology:
         yield (
             f"table: KEEPS_TOPOLOGY of upgrade/group_configurations.py has {KEEPS_TOPOLOGY.get(found.release)} for "

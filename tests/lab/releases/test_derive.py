@@ -147,7 +147,7 @@ def test_a_release_that_the_table_lacks_does_not_agree():
     assert not found.agrees
     assert "has None for 4.3.9, GroupMetadataManager False" in as_text(found)
     assert "4.3.9 is missing; extend its line in _KAFKA_RELEASES" in as_text(found)
-    assert "4.3.9 is missing in RULES of spark_sim/streams_groups/_rules.py" in as_text(found)
+    assert "4.3.9 is missing in RULES of spark_sim/streams_groups/rules.py" in as_text(found)
 
 
 class OracleOfVectors:

@@ -11,8 +11,8 @@ from streams_assignor.cli.main import cli
 from streams_assignor.groups.history.tables import AUDIT_TABLES
 from streams_assignor.spark_sim.audit import cut_partition, job
 from streams_assignor.spark_sim.audit.job import is_read_by_spark, stored_segments
-from streams_assignor.spark_sim.audit.sources import SourceError, _spark_files
-from streams_assignor.spark_sim.audit.sources._spark_files import SparkPartition, spark_segments
+from streams_assignor.spark_sim.audit.sources import SourceError, spark_files
+from streams_assignor.spark_sim.audit.sources.spark_files import SparkPartition, spark_segments
 from streams_assignor.spark_sim.audit.storage import StorageError, open_storage
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions
 from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine
@@ -69,7 +69,7 @@ def unknown_to_spark(_spark, uri):
 
 def test_pyarrow_reads_what_the_hadoop_of_spark_does_not_know(monkeypatch):
     lines = []
-    monkeypatch.setattr(_spark_files, "spark_segments", unknown_to_spark)
+    monkeypatch.setattr(spark_files, "spark_segments", unknown_to_spark)
     source = stored_segments(SEGMENTS.as_uri(), SparkEngine(None, None), lines.append)
 
     assert source.name == SEGMENTS.as_uri()
@@ -77,7 +77,7 @@ def test_pyarrow_reads_what_the_hadoop_of_spark_does_not_know(monkeypatch):
 
 
 def test_a_storage_that_neither_knows_is_an_error(monkeypatch):
-    monkeypatch.setattr(_spark_files, "spark_segments", unknown_to_spark)
+    monkeypatch.setattr(spark_files, "spark_segments", unknown_to_spark)
     with pytest.raises(NoFileSystem, match=r"^nothing://b/p cannot be read by Spark"):
         stored_segments("nothing://b/p", SparkEngine(None, None), print)
 
@@ -105,7 +105,7 @@ def test_a_folder_or_that_of_one_partition_is_listed(monkeypatch, uri, pattern):
         listed.append((folder, found))
         return [SparkFile("hdfs://h/b/__consumer_offsets-3/00000000000000000000.log", 9)]
 
-    monkeypatch.setattr(_spark_files, "list_spark_files", list_spark_files)
+    monkeypatch.setattr(spark_files, "list_spark_files", list_spark_files)
     source = spark_segments(None, uri)
 
     assert listed == [(uri.rstrip("/"), pattern)]
@@ -113,7 +113,7 @@ def test_a_folder_or_that_of_one_partition_is_listed(monkeypatch, uri, pattern):
 
 
 def test_a_folder_without_segments_is_named(monkeypatch):
-    monkeypatch.setattr(_spark_files, "list_spark_files", lambda *_: [])
+    monkeypatch.setattr(spark_files, "list_spark_files", lambda *_: [])
     with pytest.raises(SourceError, match=r"expected __consumer_offsets-N folders .* found none in hdfs://h/b$"):
         spark_segments(None, "hdfs://h/b")
 
@@ -228,12 +228,12 @@ class TestStorages:
 
     def test_a_file_of_which_spark_has_not_all_bytes_is_an_error(self, hdfs, monkeypatch, tmp_path):
         """Neither a whole partition nor one that is cut is read without it."""
-        listed = _spark_files.list_spark_files
+        listed = spark_files.list_spark_files
 
         def longer(*arguments):
             return [SparkFile(file.uri, file.size and file.size + 9) for file in listed(*arguments)]
 
-        monkeypatch.setattr(_spark_files, "list_spark_files", longer)
+        monkeypatch.setattr(spark_files, "list_spark_files", longer)
         for prepare in (lambda _: None, cut_partitions):
             prepare(monkeypatch)
             failed = audit("--segments", hdfs[0], "--out", tmp_path / "out", "--master", "local[2]")

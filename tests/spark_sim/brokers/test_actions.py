@@ -2,14 +2,14 @@
 
 import pytest
 
-from streams_assignor.spark_sim.brokers._properties import (
+from streams_assignor.spark_sim.brokers.actions import initial_state, run_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers.properties import (
     ALL_NODES_IN_CLUSTER,
     GROUP_NOT_AHEAD,
     LEVELS_SUPPORTED_WHEN_FINALIZED,
     METADATA_READABLE,
 )
-from streams_assignor.spark_sim.brokers.actions import initial_state, run_scenario
-from streams_assignor.spark_sim.brokers.parser import parse_scenario
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.upgrade.errors import UpgradeError
 from tests.upgrade.cluster.features import observed

@@ -2,17 +2,17 @@
 
 import pytest
 
-from streams_assignor.spark_sim.brokers._properties import (
-    ALL_NODES_IN_CLUSTER,
-    GROUP_NOT_AHEAD,
-    LEVELS_SUPPORTED_WHEN_FINALIZED,
-    METADATA_READABLE,
-)
 from streams_assignor.spark_sim.brokers.actions import check_final_state, run_scenario
 from streams_assignor.spark_sim.brokers.model import BrokerCell, BrokerModel, explore
 from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
 from streams_assignor.spark_sim.brokers.parser import parse_scenario
 from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.spark_sim.brokers.properties import (
+    ALL_NODES_IN_CLUSTER,
+    GROUP_NOT_AHEAD,
+    LEVELS_SUPPORTED_WHEN_FINALIZED,
+    METADATA_READABLE,
+)
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
 from streams_assignor.upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778
 from tests.each import each_third

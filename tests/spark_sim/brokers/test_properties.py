@@ -2,9 +2,12 @@
 
 from attrs import evolve
 
-from streams_assignor.spark_sim.brokers import _properties
+from streams_assignor.spark_sim.brokers import properties
 from streams_assignor.spark_sim.brokers._metadata_log import MetadataLog
-from streams_assignor.spark_sim.brokers._properties import (
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.actions import run_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers.properties import (
     GROUP_LEVEL_NEVER_DECREASES,
     NODES_SUPPORT_LEVELS,
     PROPERTIES,
@@ -12,9 +15,6 @@ from streams_assignor.spark_sim.brokers._properties import (
     UNSAFE_DOWNGRADE_LOSES_NEWER_ONLY,
     always,
 )
-from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
-from streams_assignor.spark_sim.brokers.actions import run_scenario
-from streams_assignor.spark_sim.brokers.parser import parse_scenario
 
 STATE = run_scenario(parse_scenario("1@4.3.1 b2@4.3.1 level 4.2-IV1 watch metadata.version | ask 1"))
 
@@ -63,7 +63,7 @@ def test_a_group_that_forgets_everything_is_seen():
 def test_all_properties_are_listed():
     names = {
         value
-        for value in vars(_properties).values()
+        for value in vars(properties).values()
         if isinstance(value, str) and value.startswith(("always: ", "eventually: "))
     }
 

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.group._what_if import forecast_lines
+from streams_assignor.cli.group.what_if import forecast_lines
 from streams_assignor.codec import TaskId, decode_assignment, encode_assignment
 from streams_assignor.codec.consumer_protocol import (
     TopicPartitions,

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.group._what_if import order_lines
+from streams_assignor.cli.group.what_if import order_lines
 from streams_assignor.spark_sim.forecast import ForecastError, observe, parse_operation, restart_order
 from streams_assignor.spark_sim.forecast.possibilities import possible_groups, with_standbys
 from streams_assignor.spark_sim.forecast.restart_order import Cost, new_process_id

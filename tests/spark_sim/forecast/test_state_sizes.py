@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams_assignor.cli.group._what_if import forecast_lines
+from streams_assignor.cli.group.what_if import forecast_lines
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups.offsets import ChangelogSizes
 from streams_assignor.spark_sim.forecast import forecast, observe, parse_operation

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.group._what_if import forecast_lines
+from streams_assignor.cli.group.what_if import forecast_lines
 from streams_assignor.cli.roll._forecast import expectation_of
 from streams_assignor.cli.roll._instances import seen_instances
 from streams_assignor.groups import DescribedSubtopology, InternalTopic, inspect_group

@@ -12,10 +12,9 @@ from streams_assignor.spark_sim.model.violations import (
     SINGLE_OWNER,
     Violation,
 )
-from streams_assignor.spark_sim.packed import OperatorDeviation, explore
-from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed import OperatorDeviation, UpgradeCell, explore
 from streams_assignor.spark_sim.packed.encoding import Encoding
-from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
+from streams_assignor.spark_sim.packed.tables.protocol_table import ProtocolTable
 from tests.spark_sim.packed.cells import cell
 
 

@@ -14,10 +14,10 @@ from streams_assignor.spark_sim.streams_groups._coordinator import (
     heartbeat,
 )
 from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, compacted
-from streams_assignor.spark_sim.streams_groups._rules import rules_of
-from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from streams_assignor.spark_sim.streams_groups._world import initial_world
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.rules import rules_of
+from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple
 from tests.each import for_each
 
 LINE = "A@4.3.1 B@4.3.1 C@4.3.1 group 4.3.1 tasks=2+1 standbys=1"

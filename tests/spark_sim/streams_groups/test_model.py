@@ -6,7 +6,9 @@ No test names a schedule: the search finds it, and the scenario that it reports 
 import pytest
 
 from streams_assignor.spark_sim.streams_groups._model import Budget, GroupCell, explore
-from streams_assignor.spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups.events import trace_run
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.properties import (
     NO_MEMBER_FAILS,
     PROPERTIES,
     REBALANCING_TERMINATES,
@@ -15,8 +17,6 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     STANDBY_STAYS,
     TARGET_COMPLETE,
 )
-from streams_assignor.spark_sim.streams_groups.events import trace_run
-from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from tests.matrix import with_matrix
 

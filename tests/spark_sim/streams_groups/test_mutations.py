@@ -14,7 +14,7 @@ from attrs import frozen
 
 from streams_assignor.spark_sim.streams_groups import _coordinator, _reconciliation
 from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, StreamsGroup
-from streams_assignor.spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups.properties import (
     EVERY_TASK_OWNED,
     NO_LATE_COMMIT,
     NO_MEMBER_FAILS,

@@ -10,8 +10,8 @@ from attrs import evolve
 from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
-from streams_assignor.spark_sim.streams_groups._rules import rules_of
-from streams_assignor.spark_sim.streams_groups._tasks import TasksTuple
+from streams_assignor.spark_sim.streams_groups.rules import rules_of
+from streams_assignor.spark_sim.streams_groups.tasks import TasksTuple
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix

@@ -5,7 +5,9 @@ from attrs import evolve
 
 from streams_assignor.spark_sim.streams_groups import _actions
 from streams_assignor.spark_sim.streams_groups._actions import possible_steps, run_scenario
-from streams_assignor.spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups.events import trace_run
+from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from streams_assignor.spark_sim.streams_groups.properties import (
     NO_LATE_COMMIT,
     NO_MEMBER_FAILS,
     SINGLE_OWNER,
@@ -13,9 +15,7 @@ from streams_assignor.spark_sim.streams_groups._properties import (
     changed_returns,
     eventually,
 )
-from streams_assignor.spark_sim.streams_groups._rules import RULES
-from streams_assignor.spark_sim.streams_groups.events import trace_run
-from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from streams_assignor.spark_sim.streams_groups.rules import RULES
 from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
 from streams_assignor.spark_sim.sweep.traces import trace_line
 from streams_assignor.upgrade.errors import UpgradeError

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from streams_assignor.clients._interrupts import interruptible
+from streams_assignor.clients.interrupts import interruptible
 from streams_assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
 from streams_assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig

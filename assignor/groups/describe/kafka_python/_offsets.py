@@ -15,13 +15,13 @@ from typing import Any, Final, TypeVar
 from attrs import define, field
 from kafka.errors import for_code
 
-from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection, raise_for_error
 from streams_assignor.clients.kafka_python._private_api import (
     DescribeLogDirsRequest,
     ListOffsetsRequest,
     MetadataRequest,
     OffsetFetchRequest,
 )
+from streams_assignor.clients.kafka_python.broker_connection import BrokerConnection, raise_for_error
 from streams_assignor.codec import TopicPartition
 from streams_assignor.formats.text import count
 from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest

@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.clients.kafka_python._broker_connection import (
+from streams_assignor.clients.kafka_python._private_api import (
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+)
+from streams_assignor.clients.kafka_python.broker_connection import (
     MAX_RESPONSE_BYTES,
     BrokerConnection,
     connect_to_any,
     find_coordinator,
     raise_for_error,
-)
-from streams_assignor.clients.kafka_python._private_api import (
-    DescribeGroupsRequest,
-    ListGroupsRequest,
 )
 from streams_assignor.formats.text import join_names
 from streams_assignor.groups import (

@@ -16,9 +16,9 @@ from confluent_kafka import Message, TopicPartition
 
 import streams_assignor.clients.confluent
 from streams_assignor import Subtopology, Topology
-from streams_assignor.clients._interrupts import has_begun
 from streams_assignor.clients.confluent import StreamsConsumer, _fetcher
 from streams_assignor.clients.confluent._classic_membership import ClassicMembership
+from streams_assignor.clients.interrupts import has_begun
 from streams_assignor.codec import TaskId
 from streams_assignor.codec import TopicPartition as Partition
 from streams_assignor.rebalance_listener import NoOpListener
