@@ -11,7 +11,6 @@ from attrs import evolve
 from streams_assignor.spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
-    HAS_RELEASE,
     VERBS,
     BrokerOperands,
     BrokerScenario,
@@ -158,12 +157,9 @@ def _parse_step(text: str, node_names: Sequence[str], *, watched: bool) -> Clust
             words = [_single(verb, words)]
     if verb == "ask" and not watched:
         raise ScenarioError("there is no Streams group: expected watch FEATURE before the first |")
-    has_release = HAS_RELEASE.get(operands, False)
+    syntax, names = operands.value, _nonempty(verb, words)
     return ClusterStep(
-        verb,
-        tuple(
-            parse_target(word, verb, "node", node_names, has_release, kraft_release) for word in _nonempty(verb, words)
-        ),
+        verb, tuple(parse_target(word, verb, "node", node_names, syntax, kraft_release) for word in names)
     )
 
 

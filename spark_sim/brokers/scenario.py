@@ -46,12 +46,6 @@ class BrokerOperands(Enum):
     NOTHING = ""
 
 
-HAS_RELEASE: Final[Mapping[BrokerOperands, bool | None]] = {
-    BrokerOperands.NODES_TO_RELEASE: True,
-    BrokerOperands.NODES_WITH_OPTIONAL_RELEASE: None,
-}
-"""Whether a release follows each node; None if it may. Other operands have none."""
-
 VERBS: Final[Mapping[str, Verb[BrokerOperands]]] = {
     "bounce": make_verb(BrokerOperands.NODES_TO_RELEASE, "stop {nodes} and start again{as_release}"),
     "stop": make_verb(BrokerOperands.NODES, "stop {nodes}"),

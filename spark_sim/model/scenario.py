@@ -38,7 +38,7 @@ class GroupAction(NamedTuple):
 
 
 class Operands(enum.Enum):
-    """The words behind a verb."""
+    """The words behind a verb, and the syntax of those with a ``>``."""
 
     PROCESSES_AND_RELEASES = "MEMBER>RELEASE ..."
     PROCESSES_AND_OPTIONAL_RELEASES = "MEMBER[>RELEASE] ..."
@@ -48,12 +48,6 @@ class Operands(enum.Enum):
     TOPICS = "TOPIC ..."
     NOTHING = "nothing"
 
-
-_HAS_RELEASE: Final[Mapping[Operands, bool | None]] = {
-    Operands.PROCESSES_AND_RELEASES: True,
-    Operands.PROCESSES_AND_OPTIONAL_RELEASES: None,
-}
-"""Whether a release follows each name; None if it may. Other operands have none."""
 
 _ID_NUMBER: Final = re.compile("#[1-9][0-9]*$")
 """Which member id of a process is meant: a process that was restarted leaves its earlier ones in the group."""
@@ -307,10 +301,9 @@ def _parse_step(text: str, processes: tuple[str, ...], workload: Workload) -> St
     allowed = _known_names(takes, processes, workload)
     if takes is Operands.LEADER and (number := _ID_NUMBER.search(words[0])):
         allowed = tuple(name + number[0] for name in allowed)
-    kind, has_release = "source topic" if takes is Operands.TOPICS else "member", _HAS_RELEASE.get(takes, False)
-    return Step(
-        verb, tuple(parse_target(word, verb, kind, allowed, has_release, Instance.parse) for word in words), mode
-    )
+    kind = "source topic" if takes is Operands.TOPICS else "member"
+    targets = (parse_target(word, verb, kind, allowed, takes.value, Instance.parse) for word in words)
+    return Step(verb, tuple(targets), mode)
 
 
 def _known_names(operands: Operands, processes: tuple[str, ...], workload: Workload) -> tuple[str, ...]:
@@ -334,7 +327,7 @@ def parse_verb(text: str, verbs: Mapping[str, Verb[Any]]) -> tuple[str, str, lis
 
 
 def parse_target(
-    word: str, verb: str, kind: str, allowed: Sequence[str], has_release: bool | None, parse_release: Callable[[str], R]
+    word: str, verb: str, kind: str, allowed: Sequence[str], syntax: str, parse_release: Callable[[str], R]
 ) -> tuple[str, R | None]:
     """Parse ``NAME`` or ``NAME>RELEASE``.
 
@@ -343,15 +336,15 @@ def parse_target(
         verb: The verb of the step, for messages.
         kind: Its subject, for messages.
         allowed: The names that there are.
-        has_release: Whether a release follows the name; None if it may.
+        syntax: The words behind the verb: with ``>R`` a release follows each name, with ``[>R]`` it may.
         parse_release: Parses the release.
     """
     name, arrow, release = word.partition(">")
     if name not in allowed:
         raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(allowed)}{_missing_bar(word)}")
-    if not arrow and has_release:
+    if not arrow and ">" in syntax and "[>" not in syntax:
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
-    if arrow and has_release is False:
+    if arrow and ">" not in syntax:
         raise ScenarioError(f"{verb} takes {kind}s without a release, got {word!r}")
     return name, parse_release(release) if arrow else None
 
