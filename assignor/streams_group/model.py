@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from attrs import field, frozen
 
@@ -57,24 +57,16 @@ class StatusReaction(enum.Enum):
 
 
 @frozen
-class StreamsTasks:
-    """The tasks of one member.
-
-    >>> StreamsTasks.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
-    [{'subtopologyId': '0', 'partitions': [1]}]
-    """
+class TasksByRole:
+    """The tasks of one member."""
 
     active: frozenset[TaskId] = frozenset()
     standby: frozenset[TaskId] = frozenset()
     warm_up: frozenset[TaskId] = frozenset()
-    group_ready: bool = True
-    """Whether records may be processed. Java: ``isGroupReady``."""
 
     @classmethod
-    def of(
-        cls, active: Iterable[TaskId] = (), standby: Iterable[TaskId] = (), warm_up: Iterable[TaskId] = ()
-    ) -> StreamsTasks:
-        """Return the assignment of a group that is ready."""
+    def of(cls, active: Iterable[TaskId] = (), standby: Iterable[TaskId] = (), warm_up: Iterable[TaskId] = ()) -> Self:
+        """Return the tasks; of a group that is ready."""
         return cls(frozenset(active), frozenset(standby), frozenset(warm_up))
 
     def fields(self) -> dict[str, list[dict[str, Any]]]:
@@ -85,6 +77,18 @@ class StreamsTasks:
     def roles(self) -> tuple[frozenset[TaskId], frozenset[TaskId], frozenset[TaskId]]:
         """The tasks by role, in the order of ``TASK_FIELDS``."""
         return self.active, self.standby, self.warm_up
+
+
+@frozen
+class StreamsTasks(TasksByRole):
+    """The tasks that a member has of its coordinator.
+
+    >>> StreamsTasks.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
+    [{'subtopologyId': '0', 'partitions': [1]}]
+    """
+
+    group_ready: bool = True
+    """Whether records may be processed. Java: ``isGroupReady``."""
 
 
 TASK_FIELDS: Final = ("activeTasks", "standbyTasks", "warmupTasks")

@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from streams_assignor.codec import TaskId
-from streams_assignor.streams_group import StreamsTasks
+from streams_assignor.streams_group.model import StreamsTasks, TasksByRole
 
 
 @frozen(cache_hash=True)
-class TasksTuple:
+class TasksTuple(TasksByRole):
     """Active, standby and warm-up tasks; the operators work role by role.
 
     >>> TasksTuple.of(active=[TaskId(0, 0), TaskId(0, 1)]) - TasksTuple.of(active=[TaskId(0, 1)])
     TasksTuple(0_0)
     """
 
-    active: frozenset[TaskId] = frozenset()
-    standby: frozenset[TaskId] = frozenset()
-    warm_up: frozenset[TaskId] = frozenset()
-
-    @classmethod
-    def of(
-        cls, active: Iterable[TaskId] = (), standby: Iterable[TaskId] = (), warm_up: Iterable[TaskId] = ()
-    ) -> TasksTuple:
-        """Return the tasks of one member."""
-        return cls(frozenset(active), frozenset(standby), frozenset(warm_up))
-
     @classmethod
     def of_client(cls, assignment: StreamsTasks | None) -> TasksTuple:
         """Return what a client has; None is nothing."""
         return cls() if assignment is None else cls(*assignment.roles)
-
-    @property
-    def roles(self) -> tuple[frozenset[TaskId], frozenset[TaskId], frozenset[TaskId]]:
-        """The tasks by role."""
-        return self.active, self.standby, self.warm_up
-
-    def fields(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the fields of a heartbeat."""
-        return StreamsTasks(*self.roles).fields()
 
     def overlaps(self, other: TasksTuple) -> bool:
         """Whether a task has the same role in both. Java: ``containsAny``."""
