@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -251,7 +251,7 @@ class RecordFetcher(TaskRebalanceListener):
         pairs = zip(before, self._read_positions(), strict=True)
         return {partition_key(now): now.offset for then, now in pairs if 0 <= now.offset != then.offset}
 
-    def _note_places(self, messages: Iterable[Message]) -> None:
+    def _note_places(self, messages: Collection[Message]) -> None:
         if len(self.tasks) > _MANY_PARTITIONS:
             self._places.update(next_offsets(messages))
 

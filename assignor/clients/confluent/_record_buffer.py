@@ -11,7 +11,7 @@ next by one call of C, and what belongs together is assigned together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from itertools import islice, repeat, starmap
 from operator import is_not
@@ -96,7 +96,7 @@ class RecordBuffer:
         first = len(into)
         into.extend(*map(read, (number,), (seconds,)))
         if any(map(Message.error, islice(into, first, None) if first else into)):
-            into[first:] = filter(_is_for_the_user, into[first:])
+            into[first:] = _for_the_user(into[first:])
 
     def count_returned(self, ends: Mapping[PartitionKey, int]) -> None:
         """Note the next offsets after records that were returned without a batch."""
@@ -123,7 +123,7 @@ class RecordBuffer:
             first = _first_offsets(messages)
             if self._offsets is not None:
                 self._offsets.update((name, (first[name], "")) for name in first.keys() & self._offsets.keys())
-            self._store([*filter(_is_for_the_user, messages), *self._pending()], self._paused)
+            self._store([*_for_the_user(messages), *self._pending()], self._paused)
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class RecordBuffer:
 
     def _pending(self) -> list[Message]:
         """Return what was not returned, without errors of the group."""
-        received = [*filter(_is_for_the_user, self._received)]
+        received = _for_the_user(self._received)
         return [*self.ready, *received] if self.ready else received
 
     def _without(self, names: set[PartitionKey]) -> list[Message]:
@@ -244,17 +244,21 @@ def message_partition(message: Message) -> PartitionKey:
     return message.topic() or "", message.partition() or 0
 
 
-def next_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:
+def next_offsets(messages: Collection[Message]) -> dict[PartitionKey, int]:
     """Return the offset after the last record of each partition."""
-    return {
-        message_partition(message): offset + 1
-        for message in messages
-        if message.error() is None and (offset := message.offset()) is not None
-    }
+    if any(map(Message.error, messages)):
+        messages = [message for message in messages if message.error() is None]
+    # Of each record only functions of C are called: a commit in a loop over `poll` costs little more than the loop.
+    names: Iterable[Any] = zip(map(Message.topic, messages), map(Message.partition, messages), strict=True)
+    last = dict(zip(names, messages, strict=True))
+    return {name: offset + 1 for name, message in last.items() if (offset := message.offset()) is not None}
 
 
-def _is_for_the_user(message: Message) -> bool:
-    return (error := message.error()) is None or error.code() not in _GROUP_ERRORS
+def _for_the_user(messages: Collection[Message]) -> list[Message]:
+    """Return these messages without errors of the group; most often none is an error at all."""
+    if not any(map(Message.error, messages)):
+        return [*messages]
+    return [each for each in messages if (error := each.error()) is None or error.code() not in _GROUP_ERRORS]
 
 
 def _first_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:

@@ -129,6 +129,15 @@ def commit_each(_target, consumer, records):
         commit()
 
 
+def commit_batches(_target, consumer, records):
+    poll, commit = consumer.poll, consumer.commit
+    for number in range(records):
+        while poll(WAIT) is None:
+            pass
+        if number % BATCH == BATCH - 1:
+            commit()
+
+
 def commit_message(_target, consumer, records):
     poll, commit = consumer.poll, consumer.commit
     for _ in range(records):
@@ -176,6 +185,7 @@ ROWS = {
     f"no commit, consume({BATCH})": (consume_only, 400_000, {}),
     "commit() per record": (commit_each, 20_000, {}),
     "commit() per record, on_commit": (commit_each, 20_000, {"on_commit": lambda error, _: CALLS.append(error)}),
+    f"commit() per {BATCH}": (commit_batches, 400_000, {}),
     "commit(message) per record": (commit_message, 20_000, {}),
     "commit(asynchronous=False) per 100": (commit_synchronously, 40_000, {}),
     f"commit(asynchronous=False) per consume({BATCH})": (consume_and_commit, 400_000, {}),

@@ -1,41 +1,22 @@
 """Commits are merged behind the one in flight, and every one is answered in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import kafka
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Message
 
+from streams_assignor.clients.confluent import _record_buffer
 from streams_assignor.clients.confluent._committer import Answered, Committer
-from streams_assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+from streams_assignor.clients.confluent._record_buffer import Offsets, PartitionKey, RecordBuffer, next_offsets
 
 LOST = kafka.errors.CommitFailedError("lost")
 
 
-class Record:
-    """As much of a ``Message`` as is asked for."""
-
-    def __init__(self, partition: int, offset: int, *, error: object = None) -> None:
-        self._partition, self._offset, self._error = partition, offset, error
-        self.looked_at = 0
-
-    def __len__(self) -> int:
-        return 100
-
-    def error(self) -> object:
-        self.looked_at += 1
-        return self._error
-
-    def topic(self) -> str:
-        return "data"
-
-    def partition(self) -> int:
-        return self._partition
-
-    def offset(self) -> int:
-        return self._offset
+def record(partition: int, offset: int, *, error: KafkaError | None = None, size: int = 100) -> Message:
+    return Message(topic="data", partition=partition, offset=offset, error=error, value=bytes(size))
 
 
 class Group:
@@ -59,15 +40,15 @@ class Group:
         self.sent_now.append(seconds)
         return self.accepts_now
 
-    def read(self, *records: tuple[int, int]) -> list[Record]:
+    def read(self, *records: tuple[int, int]) -> list[Message]:
         """Fetch a batch, and return all of it."""
-        messages = [Record(*record) for record in records]
+        messages = [record(*each) for each in records]
         self.fetch(*messages)
         self.buffer.take(len(messages), [])
         return messages
 
-    def fetch(self, *messages: Record) -> None:
-        self.buffer.receive(lambda *_: messages, len(messages), 0)  # type: ignore[arg-type,return-value]
+    def fetch(self, *messages: Message) -> None:
+        self.buffer.receive(lambda *_: messages, len(messages), 0)
         self.buffer.fill()
         self.buffer.fit_batch()
 
@@ -160,25 +141,32 @@ def test_commits_that_nothing_waits_for_are_kept_as_one(group: Group) -> None:
     assert [[{("data", 0): (100, ""), ("data", 1): (99, "")}]] == waiting
 
 
-def test_a_commit_looks_at_each_returned_record_once_and_at_no_other(group: Group) -> None:
+def test_a_commit_looks_at_each_returned_record_once_and_at_no_other(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`commit()` walked everything that was buffered: 123 records per second."""
-    messages = [Record(0, offset) for offset in range(500)]
+    looked_at: list[Message] = []
+
+    def look_at(messages: Collection[Message]) -> dict[PartitionKey, int]:
+        looked_at.extend(messages)
+        return next_offsets(messages)
+
+    messages = [record(0, offset) for offset in range(500)]
     group.fetch(*messages)
-    for message in messages:
-        message.looked_at = 0
+    monkeypatch.setattr(_record_buffer, "next_offsets", look_at)
     for _ in range(100):
         group.buffer.take(1, [])
         group.committer.commit_returned()
         group.answer(None)
 
-    assert [1] * 100 + [0] * 400 == [message.looked_at for message in messages]
+    assert messages[:100] == looked_at
     assert {0: 100} == group.sent[-1]
 
 
 def test_a_commit_has_the_records_returned_when_it_was_called(group: Group) -> None:
     """The request is made later, when the user has received more."""
     group.committer.commit({("data", 9): (1, "")})
-    group.fetch(*(Record(0, offset) for offset in range(4)))
+    group.fetch(*(record(0, offset) for offset in range(4)))
     group.buffer.take(2, [])
     group.committer.commit_returned()
     group.buffer.take(2, [])
@@ -298,7 +286,7 @@ def test_a_synchronous_commit_without_an_answer_times_out(group: Group) -> None:
 
 
 def test_errors_are_no_records(group: Group) -> None:
-    group.fetch(Record(0, 5), Record(0, 6, error=KafkaError(KafkaError._PARTITION_EOF)))
+    group.fetch(record(0, 5), record(0, 6, error=KafkaError(KafkaError._PARTITION_EOF)))
     group.buffer.take(2, [])
 
     assert {("data", 0): (6, "")} == group.committer.uncommitted()
@@ -307,12 +295,8 @@ def test_errors_are_no_records(group: Group) -> None:
 def test_a_batch_of_large_records_is_small() -> None:
     """Each batch had 500 records of any size."""
 
-    class Large(Record):
-        def __len__(self) -> int:
-            return 400_000
-
     group = Group()
-    group.fetch(Large(0, 0))
+    group.fetch(record(0, 0, size=400_000))
     assert 2 == group.buffer.batch_size
     group.buffer.take(1, [])
     group.read((0, 1))
