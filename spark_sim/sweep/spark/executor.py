@@ -167,7 +167,10 @@ class SparkEngine(WorkEngine):
         """Cancel the jobs of this engine and no others."""
         self.pool.shutdown(wait=False, cancel_futures=True)
         with suppress(Exception):  # a Spark that does not answer has nothing left to cancel
-            self.spark.interruptTag(self._tag)
+            if (context := _context(self.spark)) is not None:  # its tags are those of one thread
+                context.cancelJobGroup(self._tag)
+            else:
+                self.spark.interruptTag(self._tag)
 
     def frame(self, count: int, compute: ArrowFunction, schema: str, what: str) -> DataFrame:
         """Return rows that so many tasks compute of their numbers; jobs of this thread have tag and description."""

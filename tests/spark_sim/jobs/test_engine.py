@@ -1,6 +1,10 @@
 """The engine: which one a command uses, and what both have in common."""
 
 import importlib.util
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 
 import pytest
 from attrs import frozen
@@ -19,6 +23,7 @@ from streams_assignor.spark_sim.sweep.engine_choice import (
 )
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from streams_assignor.spark_sim.sweep.spark.session import SparkNotStarted, require_own_spark_home
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 
 @frozen
@@ -31,6 +36,19 @@ class Power:
         if number < 0:
             raise StreamsAssignorError(f"expected a number from 0 on, got {number}")
         return number, bytes(number**self.exponent)
+
+
+@frozen
+class Endless:
+    """A function that returns when a file is there."""
+
+    folder: Path
+
+    def __call__(self, number):
+        Path(self.folder, "begun").touch()
+        while not Path(self.folder, "end").exists():
+            time.sleep(0.05)
+        return number, b""
 
 
 NUMBERS = [3, 1, 2, 5, 4]
@@ -82,6 +100,28 @@ def test_spark_gives_what_this_process_gives_also_in_pieces(spark, monkeypatch):
         with pytest.raises(StreamsAssignorError, match=r"^expected a number from 0 on, got -1"):
             powers(on_spark, [1, -1, 2])
     assert set() == spark.getTags()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_ctrl_c_ends_what_workers_of_spark_compute(spark, tmp_path):
+    """It waited for the end of their tasks, which can take minutes: a session cancels by the tags of one thread."""
+
+    def interrupt(_progress):
+        if Path(tmp_path, "begun").exists():
+            raise KeyboardInterrupt
+
+    def compute():
+        with on_session(spark) as on_spark, suppress(KeyboardInterrupt):
+            list(on_spark.map(Endless(tmp_path), [1], float, interrupt))
+
+    computing = Thread(target=compute)
+    computing.start()
+    computing.join(TIMEOUT_SECONDS)
+    is_cancelled = not computing.is_alive()
+    Path(tmp_path, "end").touch()
+    computing.join()
+    assert is_cancelled
 
 
 # -- which one -------------------------------------------------------------------------------------------------------
