@@ -59,6 +59,8 @@ _SUCCESSORS: Final[Mapping[str, str]] = {
     "port": "listeners",
 }
 """The successors of keys that are gone: upgrade notes of 3.0 and 4.0, KIP-629, KIP-937."""
+_OF_CLASSES: Final = re.compile(r".*\.class(?:\.name|es)?|metric\.reporters|security\.providers")
+_KAFKAS: Final = re.compile(r"(?:org\.apache\.kafka|kafka|sun|com\.sun|javax?)\.")
 _SYNONYMS: Final[Mapping[str, str]] = {"node.id": "broker.id"}
 """Java: ``KafkaConfig.populateSynonyms``."""
 
@@ -192,14 +194,20 @@ def judge_broker_settings(
     )
 
 
-def level_shown(settings: Settings, mode: MetadataMode) -> tuple[ProtocolVersion | None, str]:
+def level_shown(
+    settings: Settings, mode: MetadataMode, newest: ProtocolVersion
+) -> tuple[ProtocolVersion | None, str]:
     """Return the protocol version, or in KRaft mode the metadata.version, that all nodes have.
 
-    None if they show none; then with its key if that is set, to a placeholder or to several values.
+    None if they show none; then with its key if that is set, to a placeholder, to several values, or to one that is
+    newer than ``newest``, which the nodes of now do not know.
 
-    >>> version, _ = level_shown(Settings.of({"inter.broker.protocol.version": "2.8"}), MetadataMode.ZOOKEEPER)
-    >>> str(version), level_shown(Settings.of({"inter.broker.protocol.version": "${IBP}"}), MetadataMode.ZOOKEEPER)
-    ('2.8-IV1', (None, 'inter.broker.protocol.version'))
+    >>> for text in ("2.7", "${IBP}", "3.0"):
+    ...     settings = Settings.of({"inter.broker.protocol.version": text})
+    ...     print(level_shown(settings, MetadataMode.ZOOKEEPER, version_named("2.8"))[1] or "told")
+    told
+    inter.broker.protocol.version
+    inter.broker.protocol.version
     """
     key = IBP if mode is MetadataMode.ZOOKEEPER else LEVEL
     values = {variant.values.get(key, "").strip() for variant in settings.variants}
@@ -207,9 +215,25 @@ def level_shown(settings: Settings, mode: MetadataMode) -> tuple[ProtocolVersion
     if not values:
         return None, ""
     try:
-        return (version_named(values.pop()), "") if len(values) == 1 else (None, key)
+        version = version_named(values.pop()) if len(values) == 1 else None
     except UpgradeError:
-        return None, key
+        version = None
+    return (version, "") if version and version <= newest else (None, key)
+
+
+def keys_of_plugins(settings: Settings) -> tuple[str, ...]:
+    """Return the keys that name a class which is not Kafka's: its own release decides whether a node starts.
+
+    >>> keys_of_plugins(Settings.of({"authorizer.class.name": "io.a.Authorizer", "metric.reporters": "kafka.a.B"}))
+    ('authorizer.class.name',)
+    """
+    found = (key for variant in settings.variants for key, value in variant.values.items() if _is_plugin(key, value))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_plugin(key: str, value: str) -> bool:
+    names = (name.strip() for name in value.split(",")) if _OF_CLASSES.fullmatch(plain_key(key)) else ()
+    return not is_placeholder(value) and any(name and not _KAFKAS.match(name) for name in names)
 
 
 def mode_shown(settings: Settings) -> MetadataMode | None:
@@ -294,6 +318,8 @@ def _setting(
         return finding(Effect.REFUSED, words + also)
     if need := _need(plain, value, older, to):
         return finding(Effect.NEEDS, need)
+    if _is_plugin(key, value):
+        return finding(Effect.UNDECIDED, f"a class of another make: take the release of it that is made for {to}")
     if not is_judged(new[plain], value) and new[plain].type != "CLASS":
         return finding(Effect.UNDECIDED, "Kafka checks the value with code of its own")
     return finding(Effect.FINE, f"{to} accepts it")

@@ -5,9 +5,10 @@ from streams_assignor.upgrade.application.setting_files import Settings, Variant
 from streams_assignor.upgrade.application.settings import Effect
 from streams_assignor.upgrade.broker_settings import SETTING_RULES, judge_broker_settings, level_shown, mode_shown
 from streams_assignor.upgrade.cluster.brokers.config import IBP
-from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from tests.each import for_each
 
+NEWEST = version_named("4.0-IV3")
 KRAFT = {"process.roles": "broker", "node.id": "1", "controller.listener.names": "C"}
 
 
@@ -29,16 +30,16 @@ def judged(values, *releases, mode="kraft", migrates=False, settings=None):
             "AclAuthorizer",
         ),
         ("authorizer.class.name", "kafka.security.authorizer.AclAuthorizer", ("3.9", "4.0"), "refused", "Standard"),
-        ("authorizer.class.name", "com.example.Own", ("3.9", "4.0"), "fine", "4.0"),
+        ("authorizer.class.name", "com.example.Own", ("3.9", "4.0"), "cannot be told", "made for 4.0"),
         ("metric.reporters", "com.example.Reporter", ("3.9", "4.0"), "meaning changed", "JmxReporter"),
         (
             "metric.reporters",
             "com.example.Reporter,org.apache.kafka.common.metrics.JmxReporter",
             ("3.9", "4.0"),
-            "fine",
-            "accepts",
+            "cannot be told",
+            "another make",
         ),
-        ("metric.reporters", "com.example.Reporter", ("4.0", "4.1"), "fine", "accepts"),
+        ("metric.reporters", "com.example.Reporter", ("4.0", "4.1"), "cannot be told", "another make"),
         ("zookeeper.metadata.migration.enable", "true", ("3.9", "4.0"), "meaning changed", "finish the migration"),
         ("zookeeper.metadata.migration.enable", "false", ("3.9", "4.0"), "removed", "ignore"),
         ("controller.quorum.voters", "1@a:1", ("3.8", "4.0"), "meaning changed", "kraft.version stays 0"),
@@ -173,7 +174,7 @@ def test_files_show_the_mode_and_the_level(case):
     values, mode, level = case
     settings = Settings.of(values)
     shown = mode_shown(settings)
-    found, _ = level_shown(settings, shown or MetadataMode.ZOOKEEPER)
+    found, _ = level_shown(settings, shown or MetadataMode.ZOOKEEPER, NEWEST)
 
     assert (mode, level) == (shown and shown.value, found and found.name)
 
@@ -186,13 +187,14 @@ def test_files_show_the_mode_and_the_level(case):
         (MetadataMode.ZOOKEEPER, IBP, [""], ""),
         (MetadataMode.KRAFT, LEVEL, ["{{ level }}"], LEVEL),
         (MetadataMode.KRAFT, LEVEL, ["4.0-IV3", ""], ""),
+        (MetadataMode.KRAFT, LEVEL, ["4.1"], LEVEL),
     ]
 )
 def test_a_level_that_files_set_and_do_not_tell_is_named(case):
     """It was taken for the newest of the release."""
     mode, key, values, untold = case
     variants = tuple(Variant((f"in {number}",), {key: value}) for number, value in enumerate(values))
-    found, named = level_shown(Settings(variants), mode)
+    found, named = level_shown(Settings(variants), mode, NEWEST)
 
     assert untold == named
     assert (found is not None) == ("4.0-IV3" in values)

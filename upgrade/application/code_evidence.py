@@ -14,7 +14,7 @@ from streams_assignor.upgrade.application.dependencies import STREAMS, needed_by
 from streams_assignor.upgrade.application.facts import decisive_references
 from streams_assignor.upgrade.application.libraries import Library
 from streams_assignor.upgrade.application.linkage import LinkageReport, Problem, check_references
-from streams_assignor.upgrade.application.needs import left_out
+from streams_assignor.upgrade.application.needs import OF_BROKERS, left_out
 from streams_assignor.upgrade.application.rocksdb import ROCKSDB, lacks, rocksdb_code, rocksdb_version
 from streams_assignor.upgrade.hazards import (
     BORROWED_LIBRARY,
@@ -120,7 +120,8 @@ def _borrowed(
     """
     has_target = target.name in archives.kafka.get(STREAMS, ())
     present = {library.name for library in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
-    for artifact, packages in left_out(needed_by(origin), needed_by(target)):
+    of_brokers = OF_BROKERS if origin.number < (3, 0) <= target.number else ()
+    for artifact, packages in (*left_out(needed_by(origin), needed_by(target)), *of_brokers):
         for name in naming(packages) if artifact not in present else ():
             yield f"{what} {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
 

@@ -35,6 +35,8 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "zstd-jni": ("com/github/luben/zstd/",),
 }
 """Where the classes of libraries are that some release brings and a later one does not, or not to compile with."""
+OF_BROKERS: Final = (("zookeeper", ("org/apache/zookeeper/",)),)
+"""The same of the broker's artifact (``kafka_2.13``), for tests: since 3.0 its POM brings it at run time only."""
 _NUMBERS: Final = re.compile(r"\d+")
 
 

@@ -120,6 +120,7 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "built with properties": BUILT_WITH_PROPERTIES,
     "cache is off": CACHE_IS_OFF,
     "every member": Always("every member"),
+    "commit interval above 10 s": number_setting("commit.interval.ms", lambda value: value > 10_000, "above 10 s"),
     "exactly once": EXACTLY_ONCE,
     "exactly once v2": EXACTLY_ONCE_V2,
     "foreign key joins": FOREIGN_KEY_JOINS,
@@ -146,6 +147,7 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "optimized": OPTIMIZED,
     "outer joins": OUTER_JOINS,
     "pattern sources": PATTERN_SOURCES,
+    "processors": Uses("processors", "processors and transformers"),
     "punctuators": PUNCTUATORS,
     "repartition topics": REPARTITION_TOPICS,
     "replaced threads": Uses("threads-changed", "KafkaStreams#addStreamThread")

@@ -18,7 +18,7 @@ from streams_assignor.cli.plan.application_settings import (
 from streams_assignor.cli.plan.text import broker_headline, broker_plan_lines
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.upgrade.application.broker_configuration import LEVEL, STRIMZI, first_line
-from streams_assignor.upgrade.broker_settings import judge_broker_settings, level_shown, mode_shown
+from streams_assignor.upgrade.broker_settings import judge_broker_settings, keys_of_plugins, level_shown, mode_shown
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     BrokerRelease,
@@ -58,7 +58,7 @@ class BrokerPlan:
     advice: BrokerAdvice
     configuration: ConfigurationResult | None
     untold_level: str = ""
-    """The key whose value in the files, which is not known, decides the steps; empty if none does."""
+    """The key whose value in the files decides the steps, and which they do not tell; empty if none does."""
 
     @property
     def told(self) -> Verdict:
@@ -75,9 +75,11 @@ class BrokerPlan:
         if self.configuration.report.stopping:
             return ("nodes do not start with the settings of --config, see below",)
         file = self.configuration.file
-        untold = f"{file} does not tell the value of {self.untold_level}, give --level" if self.untold_level else ""
+        origin, key = self.advice.origin, self.untold_level
+        untold = [f"{file} tells no {key} that nodes of {origin} have, give --level"] if key else []
         elsewhere = (f"{name or file} {words}" for name, words in self.configuration.settings.elsewhere)
-        return (*filter(None, [untold]), *elsewhere)
+        foreign = (f"{key} names a class of another make" for key in keys_of_plugins(self.configuration.settings))
+        return (*untold, *elsewhere, *foreign)
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan."""
@@ -128,8 +130,7 @@ def plan_brokers(
     protocol = version_named(level) if level else None
     untold_level = ""
     if settings and protocol is None:
-        found, untold_level = level_shown(settings, mode or origin.modes[0])
-        protocol = found if found and found <= origin.newest else None
+        protocol, untold_level = level_shown(settings, mode or origin.modes[0], origin.newest)
     to_kraft = zookeeper and kraft
     advice = advise_brokers(origin, target, mode, protocol, level_unchanged=level_unchanged, to_kraft=to_kraft)
     if settings is None:

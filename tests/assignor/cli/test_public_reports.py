@@ -11,7 +11,7 @@ from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 
-KAFKAS = {"kafka-clients", "kafka-streams", "kafka-streams-test-utils", "kafka_2.12", "kafka_2.13"}
+KAFKAS = {"kafka-clients", "kafka-streams", "kafka-streams-test-utils", "kafka_2.11", "kafka_2.12", "kafka_2.13"}
 KAFKA = "org/apache/kafka/streams/KafkaStreams.class"
 REPORTS = tomllib.loads((Path(__file__).parents[2] / "upgrade/public_reports.toml").read_text(encoding="utf-8"))[
     "report"
@@ -27,7 +27,11 @@ def written(name, calls, interfaces=()):
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("report", REPORTS, ids=lambda each: each["source"].rpartition("//")[2])
+@pytest.mark.parametrize(
+    "report",
+    [pytest.param(each, marks=[pytest.mark.slow] if "alike" in each else ()) for each in REPORTS],
+    ids=lambda each: each["source"].rpartition("//")[2],
+)
 def test_a_plan_names_what_broke_an_application(report, tmp_path):
     options = report.get("options", [])
     if "config" in report:

@@ -204,6 +204,15 @@ def test_a_library_that_kafka_streams_leaves_out_concerns_who_uses_it(tmp_path):
     assert BORROWED_LIBRARY not in facts(tmp_path, used | new, "2.8.2", "4.3.1").shown
 
 
+def test_zookeeper_comes_with_the_broker_at_run_time_only(tmp_path):
+    """Since 3.0, and the code of tests did not compile."""
+    used = TOPOLOGY | {"com/A.class": ClassBytes("com/A").makes("org/apache/zookeeper/server/ZooKeeperServer").bytes()}
+    new = {"lib/kafka-streams-3.4.0.jar": jar({STREAMS + "KafkaStreams.class": b""})}
+
+    for origin, expected in (("2.8.2", Answer.YES), ("3.0.2", Answer.NO)):
+        assert expected == answer("dependencies-of-3.0", facts(tmp_path, used | new, origin, "3.4.0"))
+
+
 def test_a_topology_that_is_none_is_refused():
     with pytest.raises(UpgradeError, match=r"t\.txt: expected the text of Topology#describe"):
         described_topology("t.txt", "")

@@ -41,6 +41,8 @@ TESTED = {
     "in-flight-requests-refused",
     "bootstrap-servers-with-blanks",
     "internal-task-assignor-class",
+    "commit-interval-verified",
+    "suppliers-checked",
 }
 CLIENTS = PROGRAM.with_name("Clients.java")
 TOO_MANY = "producer.max.in.flight.requests.per.connection=6"
@@ -80,6 +82,7 @@ def of_clients(release):
         "streams state.dir",
         "producer transaction.timeout.ms",
         "serde",
+        "commit.interval.ms",
     ]
     names.append("class StickyTaskAssignor")
     lines = done.stdout.splitlines()
@@ -154,12 +157,23 @@ def test_classes_are_of_a_newer_java(row, before, after):
     assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))
 
 
-def described(release, program):
-    """The subtopologies that a program prints with the jars of a release."""
+def run(release, program):
+    """The text that a program prints with the jars of a release."""
     command = [*jvm(jars(release), "128m", "off"), str(PROGRAM.with_name(program))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
-    return parse_subtopologies(done.stdout)
+    return done.stdout
+
+
+def described(release, program):
+    return parse_subtopologies(run(release, program))
+
+
+def test_a_supplier_has_to_make_a_new_object():
+    old, new = (run(release, "SharedSupplier.java") for release in SEEN["suppliers-checked"])
+
+    assert "OK\n" == old
+    assert "generates single reference" in new
 
 
 def test_a_shared_store_builder_makes_one_subtopology():
@@ -207,6 +221,7 @@ def test_application_server_has_a_host_after_a_scheme_only():
         ("transaction-timeout-10-s", "producer transaction.timeout.ms", "60000", "10000"),
         ("in-flight-requests-refused", TOO_MANY, "OK", "ConfigException To use the idempotent producer, max.in.flight"),
         ("bootstrap-servers-with-blanks", BLANKS, "OK", "ConfigException Invalid url in bootstrap.servers: "),
+        ("commit-interval-verified", "commit.interval.ms", "OK", "IllegalArgumentException Transaction timeout 10000 "),
         ("internal-task-assignor-class", "class StickyTaskAssignor", "OK", "ClassNotFoundException "),
     ],
 )

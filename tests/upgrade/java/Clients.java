@@ -7,8 +7,8 @@ import org.apache.kafka.streams.StreamsConfig;
 
 /**
  * What the configuration of Streams becomes in its clients: "streams NAME VALUE" and "producer NAME VALUE" for some
- * defaults, "serde ..." for the default serde, "class NAME ..." for a class, and "NAME=VALUE ..." for each argument;
- * the dots are OK or an exception with its message.
+ * defaults, "serde ..." for the default serde, "commit.interval.ms ..." for one of more than 10 s with exactly-once,
+ * "class NAME ..." for a class, and "NAME=VALUE ..." for each argument; the dots are OK or an exception with its message.
  */
 public class Clients {
     interface Action {
@@ -30,8 +30,8 @@ public class Clients {
         Properties given = new Properties();
         given.put(StreamsConfig.APPLICATION_ID_CONFIG, "a");
         given.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "localhost:9092");
-        if (setting.length > 0) {
-            given.put(setting[0], setting[1]);
+        for (int place = 0; place < setting.length; place += 2) {
+            given.put(setting[place], setting[place + 1]);
         }
         return new StreamsConfig(given);
     }
@@ -68,6 +68,8 @@ public class Clients {
         ProducerConfig exactlyOnce = producer(streams("processing.guarantee", settings[0]));
         System.out.println("producer transaction.timeout.ms " + exactlyOnce.values().get("transaction.timeout.ms"));
         report("serde", () -> streams().defaultKeySerde());
+        String[] slow = {"processing.guarantee", settings[0], "commit.interval.ms", "10001"};
+        report("commit.interval.ms", () -> streams(slow));
         String assignor = "org.apache.kafka.streams.processor.internals.assignment.StickyTaskAssignor";
         report("class StickyTaskAssignor", () -> Class.forName(assignor));
         for (String setting : settings) {

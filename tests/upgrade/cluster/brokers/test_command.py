@@ -261,14 +261,26 @@ def test_strimzi_raises_the_level_by_itself_unless_the_resource_has_it(tmp_path,
     assert is_warned == ("metadata.version stays 3.9-IV0 meanwhile" in result.output)
 
 
-def test_a_protocol_version_that_files_do_not_tell_is_asked_for(tmp_path):
-    """The plan set that of the release, which an older cluster does not use yet."""
+@pytest.mark.parametrize("version", ["${IBP}", "3.4"])
+def test_a_protocol_version_that_files_do_not_tell_is_asked_for(tmp_path, version):
+    """The plan set that of the release, which an older cluster does not use yet; one that it does not know, too."""
     path = tmp_path / "server.properties"
-    path.write_text("broker.id=1\nzookeeper.connect=zk:1\ninter.broker.protocol.version=${IBP}\n")
+    path.write_text(f"broker.id=1\nzookeeper.connect=zk:1\ninter.broker.protocol.version={version}\n")
     arguments = ("--brokers", "2.8", "3.4", "--config", str(path))
     result = run(*arguments)
 
     assert result.output.splitlines()[0].endswith(
-        f"cannot be told: {path} does not tell the value of inter.broker.protocol.version, give --level"
+        f"cannot be told: {path} tells no inter.broker.protocol.version that nodes of 2.8.2 have, give --level"
     )
     assert (3, 0) == (result.exit_code, run(*arguments, "--level", "2.6").exit_code)
+
+
+def test_a_class_of_another_make_can_keep_nodes_from_starting(tmp_path):
+    """An authorizer delegated to a class that 3.0 has no more, and the plan ended with 0."""
+    path = tmp_path / "server.properties"
+    path.write_text("zookeeper.connect=z\nauthorizer.class.name=io.strimzi.KeycloakRBACAuthorizer\n")
+    result = run("--brokers", "2.8.1", "3.0.0", "--zookeeper", "--config", str(path))
+
+    assert result.output.splitlines()[0].endswith("cannot be told: authorizer.class.name names a class of another make")
+    assert "authorizer.class.name: a class of another make: take the release of it that is made for" in result.output
+    assert 3 == result.exit_code
