@@ -194,9 +194,7 @@ def judge_broker_settings(
     )
 
 
-def level_shown(
-    settings: Settings, mode: MetadataMode, newest: ProtocolVersion
-) -> tuple[ProtocolVersion | None, str]:
+def level_shown(settings: Settings, mode: MetadataMode, newest: ProtocolVersion) -> tuple[ProtocolVersion | None, str]:
     """Return the protocol version, or in KRaft mode the metadata.version, that all nodes have.
 
     None if they show none; then with its key if that is set, to a placeholder, to several values, or to one that is

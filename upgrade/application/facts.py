@@ -30,6 +30,7 @@ class CodeFact(enum.Enum):
     REPARTITIONED_TABLES = "repartitioned-tables"
     """``KTable#groupBy``: its repartition topic has old and new values (KIP-904)."""
     SUPPRESS = "suppress"
+    TABLE_FILTERS = "table-filters"
     STREAM_JOINS = "stream-joins"
     """Of two streams."""
     STREAM_OUTER_JOINS = "stream-outer-joins"
@@ -130,6 +131,7 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.FOREIGN_KEY_JOINS: rf"{_KTABLE}(?:j|leftJ)oin{_JOINED_TABLE}{_FOREIGN_KEY}.*",
     CodeFact.REPARTITIONED_TABLES: rf"{_KTABLE}groupBy\(.*",
     CodeFact.SUPPRESS: rf"{_KTABLE}suppress\(.*",
+    CodeFact.TABLE_FILTERS: rf"{_KTABLE}filter(?:Not)?\(.*",
     CodeFact.STREAM_JOINS: rf"{_KSTREAM}(?:j|leftJ|outerJ)oin{_JOINED_STREAM}.*",
     CodeFact.STREAM_OUTER_JOINS: rf"{_KSTREAM}(?:leftJ|outerJ)oin{_JOINED_STREAM}.*",
     CodeFact.TABLE_JOINS: rf"{_KTABLE}(?:j|leftJ|outerJ)oin{_JOINED_TABLE}(?!{_FOREIGN_KEY}).*",

@@ -117,6 +117,11 @@ _DESERIALIZATION: Final = (
 
 _CONDITIONS: Final[Mapping[str, Condition]] = {
     "brokers of 3.0 to 3.3.1": Brokers((3, 0), (3, 3, 2)),
+    "brokers in tests": Observes(
+        r"spring-kafka-test|(?:scalatest-)?embedded-kafka.*|kafka-junit.*|kafka-test-common.*",
+        "whether tests start a broker",
+        with_agents=False,
+    ),
     "built with properties": BUILT_WITH_PROPERTIES,
     "cache is off": CACHE_IS_OFF,
     "every member": Always("every member"),
@@ -185,6 +190,8 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     | setting("default.key.serde", _BYTE_BUFFER_SERDE)
     | setting("default.value.serde", _BYTE_BUFFER_SERDE),
     "EmitStrategy#onWindowClose": Uses("emit-on-window-close", "EmitStrategy#onWindowClose"),
+    "KTable#filter": Uses("table-filters", "KTable#filter"),
+    "KafkaProducer": Uses("producer", "KafkaProducer"),
     "KafkaStreams#store": Uses("queries", "KafkaStreams#store"),
     "KStream#processValues": Uses("process-values", "KStream#processValues"),
     "SessionWindows": Uses("session-windows", "SessionWindows"),

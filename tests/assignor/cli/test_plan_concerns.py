@@ -196,7 +196,7 @@ def test_what_a_file_shows_is_left_out_of_without(run):
 def test_a_runbook_has_three_sections(run):
     _, text = run("2.8", "4.3", "-o", "markdown", config="application.id=a\n", topology=TOPOLOGY)
 
-    assert "; 3 hazards concern you, of 51 the files cannot tell (" in text
+    assert "; 3 hazards concern you, of 53 the files cannot tell (" in text
     assert "## Hazards that concern you\n\n- [ ] " in text
     assert "  - shown by: session.timeout.ms is not set in streams.properties\n" in text
     assert "## Hazards of which the files cannot tell\n\n- [ ] " in text

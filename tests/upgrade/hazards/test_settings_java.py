@@ -1,6 +1,7 @@
 """Rows about configuration and Java, asked of Kafka's own jars; no broker is needed."""
 
 import os
+import re
 import subprocess
 import zipfile
 from functools import cache
@@ -83,6 +84,8 @@ def of_clients(release):
         "producer transaction.timeout.ms",
         "serde",
         "commit.interval.ms",
+        "request Produce",
+        "request Fetch",
     ]
     names.append("class StickyTaskAssignor")
     lines = done.stdout.splitlines()
@@ -167,6 +170,15 @@ def run(release, program):
 
 def described(release, program):
     return parse_subtopologies(run(release, program))
+
+
+@pytest.mark.parametrize("release", ["2.8.2", "3.9.2", "4.3.1"])
+def test_rows_of_proxies_have_the_versions_of_the_jars(release):
+    rows = [row for row in HAZARDS if row.name.startswith("proxies-of-") and release_named(release) in row.targets]
+
+    for request in ("Produce", "Fetch"):
+        newest = max(int(found) for row in rows for found in re.findall(rf"{request} (\d+)", row.detail))
+        assert str(newest) == of_clients(release)[f"request {request}"]
 
 
 def test_a_supplier_has_to_make_a_new_object():

@@ -3,12 +3,14 @@ import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
  * What the configuration of Streams becomes in its clients: "streams NAME VALUE" and "producer NAME VALUE" for some
  * defaults, "serde ..." for the default serde, "commit.interval.ms ..." for one of more than 10 s with exactly-once,
- * "class NAME ..." for a class, and "NAME=VALUE ..." for each argument; the dots are OK or an exception with its message.
+ * "request NAME VERSION" for the newest of two requests, "class NAME ..." for a class, and "NAME=VALUE ..." for each
+ * argument; the dots are OK or an exception with its message.
  */
 public class Clients {
     interface Action {
@@ -67,6 +69,9 @@ public class Clients {
         }
         ProducerConfig exactlyOnce = producer(streams("processing.guarantee", settings[0]));
         System.out.println("producer transaction.timeout.ms " + exactlyOnce.values().get("transaction.timeout.ms"));
+        for (ApiKeys request : new ApiKeys[] {ApiKeys.PRODUCE, ApiKeys.FETCH}) {
+            System.out.println("request " + request.name + " " + request.latestVersion());
+        }
         report("serde", () -> streams().defaultKeySerde());
         String[] slow = {"processing.guarantee", settings[0], "commit.interval.ms", "10001"};
         report("commit.interval.ms", () -> streams(slow));
