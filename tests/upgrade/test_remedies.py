@@ -122,6 +122,7 @@ HAVING = {
     "kafka-15053": "security.protocol=ssl",
     "max-poll-interval-5-min": "",
     "transaction-timeout-10-s": EXACTLY_ONCE,
+    "commit-interval-verified": f"{EXACTLY_ONCE}\ncommit.interval.ms=10001",
     "internal-task-assignor-class": f"internal.task.assignor.class={STICKY}",
 }
 """A file that has the row, for each row whose remedy is in a file, and which a file decides."""

@@ -77,7 +77,7 @@ def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
         "3.9.2 to 4.3.1: not proven: safe for the metadata, one rolling bounce, no configuration; "
     )
     assert lines[0].endswith(
-        "; 1 hazard concerns you, of 30 the files cannot tell (19 can stop members, 2 can lose data)"
+        "; 1 hazard concerns you, of 32 the files cannot tell (20 can stop members, 2 can lose data)"
     )
     assert any(line.startswith("cannot be told: ") and "--app decides " in line for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)

@@ -172,6 +172,16 @@ def described(release, program):
     return parse_subtopologies(run(release, program))
 
 
+def test_streams_does_not_run_with_the_clients_of_another_release():
+    """Of the hazard mixed-artifacts."""
+    old, new = (jars(release).split(os.pathsep) for release in ("2.8.2", "3.9.2"))
+    clients = next(path for path in old if "kafka-clients-" in path)
+    mixed = os.pathsep.join(clients if "kafka-clients-" in path else path for path in new)
+    command = [*jvm(mixed, "128m", "off"), str(PROGRAM), "application.server=host:80"]
+
+    assert "NoSuchMethodError" in subprocess.run(command, capture_output=True, text=True, timeout=120).stderr
+
+
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.2", "4.3.1"])
 def test_rows_of_proxies_have_the_versions_of_the_jars(release):
     rows = [row for row in HAZARDS if row.name.startswith("proxies-of-") and release_named(release) in row.targets]
