@@ -1,7 +1,8 @@
 """The forecast of a step in a streams group (KIP-1071): the targets that its coordinator computes, one after the other.
 
-A dynamic member leaves when it is closed: the coordinator assigns without it, and again when it is back. The id of a
-new member is random, and with it its place in the coordinator's hash map, which decides between equal loads. Java:
+A dynamic member leaves when it is closed: the coordinator assigns without it, and again when it is back. A static one
+keeps its tasks, unless it is back after its session or with another process id. The id of a new member is random, and
+with it its place in the coordinator's hash map, which decides between equal loads. Java:
 ``TargetAssignmentBuilder``, ``StickyTaskAssignor``.
 """
 
@@ -48,7 +49,8 @@ _WITHOUT_NAME: Final = ("4.2.2", "4.3.1")
 _ASSUMPTIONS: Final = (
     "brokers run 4.2 or later, and all of them the same release",
     f"the ids of new members are random: {_DRAWS} draws were played, and what else they can lead to is not known",
-    "a process that is closed leaves at once; waiting for heartbeats takes no time; each epoch counts as a rebalance",
+    "a process that is closed leaves at once, but static members when their session has ended: until then nobody "
+    "has their tasks; waiting for heartbeats takes no time; each epoch counts as a rebalance",
 )
 
 
@@ -60,6 +62,7 @@ class _Member:
     tasks: TasksTuple = NO_TASKS
     offsets: Mapping[TaskId, int] = field(factory=dict, hash=False)
     """The offset sums of its stores, as far as it has reported them."""
+    is_static: bool = False
 
 
 @frozen
@@ -104,6 +107,7 @@ def forecast_streams_group(group: InspectedGroup, operation: Operation, *, ephem
             assignment.process_id,
             TasksTuple.of(assignment.current.active, assignment.current.standby),
             assignment.offset_sums,
+            bool(member.described.group_instance_id),
         )
         for member in group.members
         if (assignment := member.described.broker_assignment)
@@ -135,8 +139,6 @@ def _check(group: InspectedGroup, operation: Operation) -> None:
         why = "orders of restarts are not played for streams groups: expected one instance"
     elif described.protocol not in ("", "sticky"):
         why = f"expected the assignor sticky, got {described.protocol}"
-    elif static := [member.label for member in group.members if member.described.group_instance_id]:
-        why = f"{static[0]} is static: forecasts of streams groups play none"
     elif any(task.topology for task in expected_tasks(described)):
         why = "its subtopologies have names, which the model does not have"
     if why:
@@ -165,28 +167,66 @@ def _outcomes(
     ephemeral: bool,
 ) -> Iterator[Outcome]:
     closed = {name: member for name, member in members.items() if member.process in stepped}
-    left = {name: member for name, member in members.items() if name not in closed}
-    without = rules.assigned(left) if closed else left
+    stays_away = operation.verb == STOP or operation.after_session
+    leaving = {name for name, member in closed.items() if stays_away or not member.is_static}
+    left = {name: member for name, member in members.items() if name not in leaving}
+    without = rules.assigned(left) if leaving else left
     if operation.verb == STOP:
-        yield _outcome([members, without], len(closed), group)
+        yield _outcome([members, without], len(leaving), group, ())
         return
     chance = random.Random(0)
-    returning = [*closed.values()] or [_Member(NEW_PROCESS, "")]
+    returning = closed or {"": _Member(NEW_PROCESS, "")}
     # A member that is back reports the stores that it finds (4.4), at once or not.
     for reports in (False,) if ephemeral or not closed else (True, False):
         for _ in range(_DRAWS):
-            ids = {each.process: each.process_id for each in returning if each.process_id and not ephemeral}
-            back = {
-                _member_id(chance): evolve(
-                    each,
-                    process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
-                    tasks=NO_TASKS,
-                    offsets=_stores(each, rules) if reports else {},
+            ids = {each.process: each.process_id for each in returning.values() if each.process_id and not ephemeral}
+            back = [
+                _Return(
+                    "" if name in leaving else name,
+                    _member_id(chance),
+                    evolve(
+                        each,
+                        process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
+                        tasks=NO_TASKS,
+                        offsets=_stores(each, rules) if reports else {},
+                    ),
                 )
-                for each in returning
-            }
-            after = rules.assigned({**without, **back})
-            yield _outcome([members, without, after], len(closed) + len(back), group)
+                for name, each in returning.items()
+            ]
+            # Threads join at a time, or one finds the target of the one before it.
+            for batches in ([back], [[each] for each in back])[: len(back)]:
+                course = [members, without, *_returned(without, batches, rules)]
+                epochs = len(leaving) + sum(each.is_assigned_anew(without) for each in back)
+                yield _outcome(course, epochs, group, stepped if ephemeral else ())
+
+
+@frozen
+class _Return:
+    """A member that is back."""
+
+    replaces: str
+    """The id of the static member that has been away; empty: it joins."""
+    member_id: str
+    member: _Member
+
+    def is_assigned_anew(self, members: Mapping[str, _Member]) -> bool:
+        """Whether a new epoch begins; not for a static member that has its process id."""
+        return not self.replaces or members[self.replaces].process_id != self.member.process_id
+
+
+def _returned(
+    members: Mapping[str, _Member], batches: Sequence[Sequence[_Return]], rules: _Rules
+) -> Iterator[Mapping[str, _Member]]:
+    """Yield the members after each batch. Java: ``GroupMetadataManager.replaceStreamsMember``."""
+    for batch in batches:
+        back = {
+            each.member_id: evolve(each.member, tasks=members[each.replaces].tasks) if each.replaces else each.member
+            for each in batch
+        }
+        replaced = {each.replaces for each in batch}
+        now = {**{name: member for name, member in members.items() if name not in replaced}, **back}
+        members = rules.assigned(now) if any(each.is_assigned_anew(members) for each in batch) else now
+        yield members
 
 
 def _stores(member: _Member, rules: _Rules) -> Mapping[TaskId, int]:
@@ -201,12 +241,21 @@ def _member_id(chance: random.Random) -> str:
     return base64.urlsafe_b64encode(chance.randbytes(16)).decode().rstrip("=")
 
 
-def _outcome(course: Sequence[Mapping[str, _Member]], epochs: int, group: InspectedGroup) -> Outcome:
+def _outcome(
+    course: Sequence[Mapping[str, _Member]], epochs: int, group: InspectedGroup, stateless: Sequence[str]
+) -> Outcome:
+    """Return the outcome of a course; the processes ``stateless`` have lost their stores."""
     owners = [
         {task: each.process for each in members.values() for task in sorted(each.tasks.active)} for members in course
     ]
     first, last = owners[0], owners[-1]
-    had = {(each.process, task) for each in course[0].values() for role in each.tasks.roles for task in role}
+    had = {
+        (each.process, task)
+        for each in course[0].values()
+        for role in each.tasks.roles
+        for task in role
+        if each.process not in stateless
+    }
     stateful = expected_tasks(group.described, stateful=True)
     kept = {(each.process, task) for each in course[-1].values() for role in each.tasks.roles for task in role}
     return Outcome(

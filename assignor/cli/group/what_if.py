@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,18 +93,20 @@ def show_forecast(
     try:
         is_streams = group.described.type == STREAMS
         observed = None if is_streams else observe(group, config, changelogs=changelogs)
-        if observed is None:
-            found = forecast_streams_group(group, operation, ephemeral=ephemeral)
-            lines, document, is_safe = forecast_lines(found), found.as_json(), found.is_safe
-        elif operation.is_for_all:
+        play: Callable[[Operation], Forecast] = (
+            partial(forecast, observed, **played)
+            if observed
+            else partial(forecast_streams_group, group, ephemeral=ephemeral)
+        )
+        if observed and operation.is_for_all:
             order = restart_order(
                 observed, operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"), **options
             )
             lines, document, is_safe = order_lines(order), order.as_json(), order.is_safe
         else:
-            found = forecast(observed, operation, **played)
+            found = play(operation)
             # Whether an instance is back in time nobody knows before.
-            late = forecast(observed, evolve(operation, after_session=True), **played) if operation.returns else None
+            late = play(evolve(operation, after_session=True)) if operation.returns else None
             lines = forecast_lines(found, late)
             document = found.as_json() | {"after_session": [each.as_json() for each in late.outcomes] if late else None}
             is_safe = found.is_safe and (late is None or late.is_safe)

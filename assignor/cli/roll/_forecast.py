@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -19,7 +20,7 @@ from streams_assignor.upgrade.roll.plan import InstanceConfig, RoundAction
 from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
-    from streams_assignor.spark_sim.forecast import Outcome
+    from streams_assignor.spark_sim.forecast import Forecast, Operation, Outcome
 
 
 def expectation_of(
@@ -88,7 +89,8 @@ def _forecast(
     session_timeout_s: float | None,
     after_session: bool,
 ) -> Expectation:
-    from streams_assignor.spark_sim.forecast import Operation, forecast, forecast_streams_group, observe
+    from streams_assignor.spark_sim.forecast import Operation as Step
+    from streams_assignor.spark_sim.forecast import forecast, forecast_streams_group, observe
     from streams_assignor.spark_sim.forecast.observation import observed_processes
     from streams_assignor.spark_sim.forecast.operations import UPGRADE
     from streams_assignor.spark_sim.model.scenario import Instance
@@ -96,25 +98,19 @@ def _forecast(
     instance = Instance.of(step.round.config.resolved)
     instance.config()  # raises what a member of that release raises
     by_process = {process.name: names.of(process.threads[0].described) for process in observed_processes(group)}
-    if group.described.type == STREAMS:
-        played = forecast_streams_group(group, Operation(UPGRADE, which, instance), ephemeral=ephemeral)
-        alike = dict.fromkeys(_expected(outcome, by_process) for outcome in played.outcomes)
-        return Expectation(outcomes=tuple(alike), assumed=played.assumptions)
-    observed = observe(group, config)
     known = None
     if running.keys() >= {*by_process.values()}:
         known = {name: Instance.of(running[runs].resolved) for name, runs in by_process.items()}
+    options: dict[str, Any] = {"session_timeout_s": session_timeout_s, "ephemeral": ephemeral, "known": known}
+    play: Callable[[Operation], Forecast] = (
+        partial(forecast_streams_group, group, ephemeral=ephemeral)
+        if group.described.type == STREAMS
+        else partial(forecast, observe(group, config), now_ms=int(1000 * time.time()), **options)
+    )
     outcomes: dict[ExpectedOutcome, None] = {}
     assumed: tuple[str, ...] = ()
     for is_late in (True,) if after_session else (False, True):
-        found = forecast(
-            observed,
-            Operation(UPGRADE, which, instance, is_late),
-            now_ms=int(1000 * time.time()),
-            session_timeout_s=session_timeout_s,
-            ephemeral=ephemeral,
-            known=known,
-        )
+        found = play(Step(UPGRADE, which, instance, is_late))
         assumed = assumed or found.assumptions
         for outcome in found.outcomes:
             expected = _expected(outcome, by_process)

@@ -11,6 +11,7 @@ from streams_assignor.spark_sim.forecast import ForecastError, forecast_streams_
 from streams_assignor.upgrade.roll.engine import BeginStep
 from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.assignor.groups.described_groups import assigned, broker_assigned, streams_group
+from tests.each import for_each
 from tests.upgrade.roll.fake_group import plan
 
 PROCESSES = {
@@ -25,6 +26,13 @@ SECOND = {"inst-1": ("sIQUNqtpRniTI55OI2pIzg", "0_0"), "inst-2": ("rR8_dgCvST63G
 SECOND |= {"inst-3": ("TZfap9GDSx6047rMAsHn1w", "0_1 0_2")}
 THIRD = {"inst-1": ("sIQUNqtpRniTI55OI2pIzg", "0_0 0_1"), "inst-2": ("rR8_dgCvST63G3s1K83grQ", "0_2")}
 THIRD |= {"inst-3": ("uE8zTX59QjaIgBixECi7MQ", "0_3")}
+
+THREADS = {"a1": ("5Fnu3rdhTR60d24Emn0nQQ", "0_2"), "a2": ("WwcAbttESECd3XpnYyRRZw", "0_0")}
+THREADS |= {"b1": ("CpwCI50OTVmpeS22qouQXg", ""), "b2": ("rFYnB1s_S5yQIbZP2YqJgQ", "0_1")}
+THREADS |= {"c1": ("gIr3p5RsSxm1Hdq3ieDRZg", ""), "c2": ("8JZWFE4jRoqMA5izaAILOQ", "0_3")}
+PROCESSES |= dict.fromkeys(("a1", "a2"), "6ea1e31a-5bce-4c60-b905-f12f3e5f81b9")
+PROCESSES |= dict.fromkeys(("b1", "b2"), "580d3b34-67bf-4305-8f61-b9ec908d0024")
+PROCESSES |= dict.fromkeys(("c1", "c2"), "6b3238bd-587d-4990-8abc-6bd0990944df")
 
 
 def group(members=SECOND, **facts):
@@ -96,6 +104,46 @@ def test_a_task_that_returns_to_its_process_has_moved_twice():
     assert [({}, 2)] == [(moved(outcome), outcome.moves) for outcome in found.outcomes]
 
 
+STATIC = {name: {"instance": f"{name}-1"} for name in SECOND}  # Kafka Streams adds the number of the thread
+
+
+@for_each([(False, False, 0, []), (False, True, 1, ["0_3"]), (True, False, 2, None), (True, True, 2, None)])
+def test_a_static_member_that_is_back_has_its_tasks_without_an_epoch_unless_its_session_or_its_state_is_gone(case):
+    is_late, ephemeral, epochs, restored = case
+    step = evolve(parse_operation("restart inst-2"), after_session=is_late)
+    found = forecast_streams_group(group(**STATIC), step, ephemeral=ephemeral)
+
+    assert {epochs} == {outcome.rebalances for outcome in found.outcomes}
+    if not is_late:
+        assert [({}, restored)] == [
+            (moved(outcome), [str(row.task) for row in outcome.restored]) for outcome in found.outcomes
+        ]
+
+
+def test_a_static_member_that_is_back_after_its_session_gets_what_it_got_on_a_broker():
+    """Epochs 5 to 7 of 4.4.0: 0_3 was with a1 until b1 was back."""
+    members = {"a1": ("drvN78dlSCm78z92_9FqQA", "0_2"), "b1": ("fUIPtIkyTuyNRiYZBhA9RA", "0_3")}
+    members["c1"] = ("py1vUmDgQGKvImoJGghmQQ", "0_0 0_1")
+    live = group(members, **{name: {"instance": f"{name}-1"} for name in members})
+    found = forecast_streams_group(live, evolve(parse_operation("restart b1"), after_session=True))
+
+    assert [(2, 2, {})] == [(outcome.rebalances, outcome.moves, moved(outcome)) for outcome in found.outcomes]
+
+
+def test_a_static_member_that_is_stopped_leaves_its_tasks_when_its_session_has_ended():
+    static, dynamic = (forecast_streams_group(group(**facts), parse_operation("stop inst-2")) for facts in (STATIC, {}))
+
+    assert static.outcomes == dynamic.outcomes
+    assert any("static members when their session has ended" in each for each in static.assumptions)
+
+
+def test_a_process_leaves_with_all_its_threads_and_they_join_as_on_a_broker():
+    """Epochs 7 to 11 of 4.4.0: two threads leave, two join, and the idle process has their task."""
+    found = forecast_streams_group(group(THREADS), parse_operation("restart b1"))
+
+    assert [(4, {"0_1": "c1"})] == [(outcome.rebalances, moved(outcome)) for outcome in found.outcomes]
+
+
 @pytest.mark.parametrize(
     ("facts", "step", "why"),
     [
@@ -103,11 +151,6 @@ def test_a_task_that_returns_to_its_process_has_moved_twice():
         ({"epoch": 2, "assignment_epoch": 2}, "stop inst-1", "expected a stable group, got Stable: look again later"),
         ({}, "restart all", "orders of restarts are not played for streams groups: expected one instance"),
         ({"protocol": "custom"}, "stop inst-1", "expected the assignor sticky, got custom"),
-        (
-            {"inst-1": {"instance": "pod-1"}},
-            "stop inst-2",
-            "pod-1 (10.0.0.1) is static: forecasts of streams groups play none",
-        ),
         ({}, "stop inst-9", "no process is 'inst-9'"),
     ],
 )
