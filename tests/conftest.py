@@ -69,7 +69,7 @@ UNMEASURED = tuple(
     )
 )
 """Files of whole commands, pages, documents and searches: a branch has its example elsewhere, so they run untraced."""
-UNMEASURED_WORDS = re.compile(rb"hypothesis|mark\.unmeasured|mark\.chance")
+UNMEASURED_WORDS = re.compile(rb"each_measured|hypothesis|mark\.unmeasured|mark\.chance")
 """A file outside of these has one of the words if a test of it is not measured."""
 WITH_REASON = ("clock", "matrix")
 """Markers that say why a test is not in the gate."""

@@ -12,6 +12,16 @@ def each_third(cases: Iterable[Any]) -> list[Any]:
     return [pytest.param(*row, marks=[pytest.mark.slow] * bool(place % 3)) for place, row in enumerate(rows)]
 
 
+def each_measured(cases: Iterable[Any], measured: Callable[..., bool]) -> list[Any]:
+    """The parameters of a test of which some have branches of their own; the others run untraced.
+
+    >>> [len(row.marks) for row in each_measured([("a", 1), ("b", 2)], lambda name, _: name == "a")]
+    [0, 1]
+    """
+    rows = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*row, marks=[] if measured(*row) else [pytest.mark.unmeasured]) for row in rows]
+
+
 def for_each(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Run a test with each of the cases, and fail with all of those that failed, each with its case as a note.
 

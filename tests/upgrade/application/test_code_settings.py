@@ -14,6 +14,7 @@ from streams_assignor.upgrade.application.code_settings import settings_in_code
 from streams_assignor.upgrade.application.flow_values import LOST, Const, joined
 from streams_assignor.upgrade.application.value_flow import MethodRun, NotFollowed, WorkLimit
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings
+from tests.each import each_measured
 from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
 
 FOLDER = Path(__file__).parent / "in_code"
@@ -57,6 +58,18 @@ NEWER = [
     for name in sorted({name.split("/")[1].split("$")[0] for name in classes(jar)} - {"Base", "indented"})
 ]
 LOADING = ("ByIoresource",)
+WITH_BRANCHES = (
+    "ByCtorfield",
+    "ByCtorref",
+    "ByFieldinject",
+    "ByJacksonctor",
+    "ByRegex",
+    "ByServicesettings",
+    "BySpringdefaults",
+    "ByStringreader",
+    "BySupplierown",
+)
+"""The evasions that take branches which no other test takes."""
 COMMON = {"application.id", "bootstrap.servers"}
 
 
@@ -315,14 +328,17 @@ def test_a_native_method_without_arguments_has_no_receiver():
 @pytest.mark.parametrize("name", ["Helper", "Ternary", "More", "Enums"])
 @pytest.mark.parametrize(
     ("limit", "value"),
-    [
-        *(("MAX_WORK", work) for work in range(0, 1000, 100)),
-        *(("MAX_NAMES", names) for names in range(0, 1000, 100)),
-        *(("MAX_DEPTH", depth) for depth in range(4)),
-        ("MAX_BYTES", 0),
-        ("MAX_LEAVES", 1),
-        ("MAX_CALLERS", 0),
-    ],
+    each_measured(
+        [
+            *(("MAX_WORK", work) for work in range(0, 1000, 100)),
+            *(("MAX_NAMES", names) for names in range(0, 1000, 100)),
+            *(("MAX_DEPTH", depth) for depth in range(4)),
+            ("MAX_BYTES", 0),
+            ("MAX_LEAVES", 1),
+            ("MAX_CALLERS", 0),
+        ],
+        lambda limit, value: (limit, value) in {("MAX_WORK", 100), ("MAX_NAMES", 0), ("MAX_DEPTH", 0)},
+    ),
 )
 def test_beyond_a_limit_nothing_is_denied(monkeypatch, limit, value, name):
     expected = values(found("java17", name))
@@ -365,7 +381,7 @@ def test_an_unknown_key_that_reaches_settings_under_another_name_leaves_a_trace(
     assert f"your class styles.{name}, main (Hidden.java line {line}) changes a map that is not followed" == trace
 
 
-@pytest.mark.parametrize(("jar", "name"), EVASIONS)
+@pytest.mark.parametrize(("jar", "name"), each_measured(EVASIONS, lambda _, name: name in WITH_BRANCHES))
 def test_settings_that_are_hard_to_see_are_never_denied(jar, name):
     """The class sets ``processing.guarantee``, or a key that is not known: an injected map, reflection, a lambda ..."""
     code = found(jar, name)

@@ -42,7 +42,6 @@ SEARCHES = [
     unit.search.result(HOSTILE, BUG) if unit.search.affected else unit.search.result(None)
     for unit in regression_suite().units[:4]
 ]
-STREAMS_RESULTS = [unit.result() for unit in streams_units()[:2]]
 
 
 def hostile_sweep():
@@ -61,13 +60,18 @@ def audit_page():
         return (folder / "report.html").read_text("utf-8")
 
 
+def streams_page():
+    results = [unit.result() for unit in streams_units()[:2]]
+    return history_page(results, judge_searches(results))
+
+
 PAGES = {
     "upgrades": lambda: render_html(MATRIX),
     "one pair": lambda: render_html(MATRIX[:3]),
     "hostile pair": lambda: render_html(hostile_sweep()),
     "brokers": lambda: broker_page(BROKERS, judge_brokers(BROKERS)),
     "history": lambda: history_page(SEARCHES, judge_searches(SEARCHES)),
-    "streams groups": lambda: history_page(STREAMS_RESULTS, judge_searches(STREAMS_RESULTS)),
+    "streams groups": lambda: streams_page(),
     "replay": lambda: replay_page(trace_line(BUG)),
     "replay of a cluster": lambda: replay_page(trace_line(CLUSTER)),
     "replay of a streams group": lambda: replay_page(trace_line(STREAMS)),
