@@ -66,9 +66,21 @@ _LEFT_OUT: Final = (
     "click/testing",
     "streams_assignor/spark_sim/audit/_report",
     "streams_assignor/spark_sim/audit/_spark_source",
+    "streams_assignor/spark_sim/audit/api",
     "streams_assignor/spark_sim/audit/follow",
+    "streams_assignor/spark_sim/audit/sources/spark_files",
+    "streams_assignor/spark_sim/sweep/spark/_data_source",
+    "streams_assignor/spark_sim/sweep/spark/api",
+    "streams_assignor/spark_sim/sweep/spark/executor",
+    "streams_assignor/spark_sim/sweep/spark/files",
+    "streams_assignor/spark_sim/sweep/spark/session",
+    "streams_assignor/spark_sim/sweep/spark/tables",
+    "streams_assignor/spark_sim/sweep/spark/target",
+    "streams_assignor/upgrade/cluster/client/connection",
+    "streams_assignor/upgrade/cluster/client/feature_",
+    "streams_assignor/upgrade/cluster/drafts/",
 )
-"""Members, live groups, sweeps, reports: the page has no such commands, and needs not load them."""
+"""Members, live groups, sweeps, reports, Spark: the page has no such commands, and needs not load them."""
 _STDLIB_LEFT_OUT: Final = (
     *("__hello__", "__phello__", "_pyio", "_pyrepl", "antigravity", "asyncio/__main__", "bdb", "cProfile", "cmd"),
     *("code.", "compileall", "ctypes", "doctest", "fileinput", "ftplib", "http/cookie", "http/server", "imaplib"),

@@ -67,7 +67,7 @@ class RecordFetcher(TaskRebalanceListener):
     """Reads the partitions of the assigned tasks, and calls the user's ``listener``.
 
     The listener is called before the first record of a task, and before its partitions are unassigned. A signal handler
-    may raise at any point (``_interrupts``), so a step that must not be left half done is done again: twice is as once.
+    may raise at any point (``interrupts``), so a step that must not be left half done is done again: twice is as once.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ A call of librdkafka costs several times what taking a record from a list does, 
 batch is small: what librdkafka has queued for itself stays bounded by its own settings, and this is next to nothing
 beside it.
 
-A signal handler may raise at any point (``_interrupts``). No record is lost then: each is moved from one place to the
+A signal handler may raise at any point (``interrupts``). No record is lost then: each is moved from one place to the
 next by one call of C, and what belongs together is assigned together.
 """
 

@@ -12,11 +12,11 @@ from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 
 from streams_assignor.clients.kafka_python import (
     StreamsPartitionAssignor,
-    _broker_connection,
     _commit_connection,
     _offset_commit,
     _private_api,
     _private_connection,
+    broker_connection,
 )
 from streams_assignor.clients.kafka_python._commit_connection import CommitConnection
 from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
@@ -219,11 +219,11 @@ class Pieces(io.BytesIO):
 
 
 def test_a_response_may_arrive_in_pieces() -> None:
-    assert b"answer" == _broker_connection.exchange(Pieces(b"\0\0\0\6answer"), b"")
+    assert b"answer" == broker_connection.exchange(Pieces(b"\0\0\0\6answer"), b"")
     with pytest.raises(ConnectionError):
-        _broker_connection.exchange(Pieces(b"\0\0\0\7answer"), b"")
+        broker_connection.exchange(Pieces(b"\0\0\0\7answer"), b"")
     with pytest.raises(ConnectionError, match="expected a response of at most 104,857,600 bytes"):
-        _broker_connection.exchange(Pieces(b"\x7f\xff\xff\xffanswer"), b"")
+        broker_connection.exchange(Pieces(b"\x7f\xff\xff\xffanswer"), b"")
 
 
 def test_a_response_whose_pieces_come_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,6 +233,6 @@ def test_a_response_whose_pieces_come_too_slowly_is_not_waited_for(monkeypatch: 
     socket = Pieces(b"\0\0\0\x7f" + bytes(127))
 
     with pytest.raises(TimeoutError, match="no response within 60 s"):
-        _broker_connection.exchange(socket, b"")
+        broker_connection.exchange(socket, b"")
     assert 60.0 == socket.timeout
     assert socket.read()
