@@ -231,8 +231,6 @@ class StreamsMembership(Membership):
                 if self._is_finished():
                     return None
                 self._queue_callback()
-                if self._commits:
-                    return partial(self._commit, self._commits.popleft())
                 seconds = self._seconds_to_heartbeat()
                 if seconds <= 0:
                     return self._heartbeat
@@ -241,6 +239,8 @@ class StreamsMembership(Membership):
                     if wait <= 0:
                         return partial(self._look_up, topics)
                     seconds = min(seconds, wait)
+                if self._commits:  # last, because the answer to a commit queues the next one
+                    return partial(self._commit, self._commits.popleft())
                 self._condition.wait(min(seconds, _CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4))
 
     def _follow_user(self) -> None:

@@ -277,6 +277,15 @@ def test_commits_that_wait_at_the_end_are_answered():
     assert [kafka.errors.KafkaConnectionError] == list(map(type, answered))
 
 
+def test_commits_that_always_wait_do_not_delay_a_heartbeat():
+    """The session of a member that commits each record ended, so that for a moment two members owned its tasks."""
+    membership = User(FakeCoordinator("0_0")).membership
+    membership._commits.append(_Commit(OFFSETS, print, lambda: True))
+    membership.member = membership.member.subscribe()
+
+    assert membership._heartbeat == membership._next_job()
+
+
 def test_nothing_is_committed_outside_the_group():
     coordinator = FakeCoordinator()
     user = User(coordinator)
