@@ -4,7 +4,7 @@ from streams_assignor.spark_sim.forecast.forecast import Forecast, Outcome, fore
 from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedGroup, observe
 from streams_assignor.spark_sim.forecast.operations import Operation, parse_operation
 from streams_assignor.spark_sim.forecast.restart_order import Cost, CostRange, RestartOrder, restart_order
-from streams_assignor.spark_sim.forecast.streams_group import forecast_streams_group
+from streams_assignor.spark_sim.forecast.streams_group import forecast_streams_group, streams_restart_order
 
 __all__ = [
     "Cost",
@@ -20,4 +20,5 @@ __all__ = [
     "observe",
     "parse_operation",
     "restart_order",
+    "streams_restart_order",
 ]

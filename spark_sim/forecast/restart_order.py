@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from operator import add, sub
 from random import Random
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 from uuid import UUID
 
 from attrs import asdict, astuple, define, evolve, frozen
@@ -115,7 +115,7 @@ class RestartOrder:
     plays: int
     """How many restarts were played."""
     leader: str
-    """The process that leads now, as far as is known: the order is the cheapest for it."""
+    """The process that leads now, as far as is known: the order is the cheapest for it; empty: the broker assigns."""
     leaders: tuple[str, ...]
     """The processes that may lead now: the costs are those of all of them."""
     violations: tuple[str, ...]
@@ -140,7 +140,7 @@ class RestartOrder:
             "is_cheapest": self.is_exact,
             "at_least": asdict(self.at_least),
             "plays": self.plays,
-            "leader": self.leader,
+            "leader": self.leader or None,
             "leaders": list(self.leaders),
             "violations": list(self.violations),
             "assumed": list(self.assumptions),
@@ -174,25 +174,90 @@ def restart_order(
     observed = with_standbys(observed)
     names = sorted(process.name for process in observed.processes)
     ids = {name: new_process_id(name) for name in names}
-    starts: dict[str, list[_Group]] = {}
+    starts: dict[str, list[_ClassicGroup]] = {}
     protocols = set[str]()
     for possible in possible_groups(observed, names[:1], now_ms):
         started = {name: operation.instance or possible.instances[name] for name in names}
         group = possible.continued(now_ms, ids, ephemeral=ephemeral)
-        starts.setdefault(possible.leading, []).append((group, started))
+        starts.setdefault(possible.leading, []).append(_ClassicGroup(group, started))
         protocols.add(possible.rebalance_protocol)
-    beginnings = [_Beginning((), tuple(names), tuple(groups)) for groups in starts.values()]
-    search = _Search(frozenset(process.name for process in observed.processes if process.is_static), on_played)
-    order, is_exact = search.order(beginnings[0], most_plays)
-    starting = [start for beginning in beginnings for start in map(beginning.with_next_leader, _next_leaders(observed))]
+    return cheapest_order(
+        next(iter(starts.values())),
+        [
+            [group.with_next_leader(process) for group in groups]
+            for groups in starts.values()
+            for process in _next_leaders(observed)
+        ],
+        {process.name: int(not process.is_static) for process in observed.processes},
+        operation,
+        on_played=on_played,
+        most_plays=most_plays,
+        group=observed.group.described.name,
+        tasks=len(observed.tasks),
+        leader=next(iter(starts)),
+        leaders=tuple(starts),
+        assumptions=(
+            *assumptions(observed, session_timeout_s, ephemeral=ephemeral),
+            *([EITHER_PROTOCOL] if len(protocols) > 1 else []),
+            "the order is the cheapest if the member that is longest in the group leads next; costs are those of any",
+            "a process that finds no process id draws one of several that are possible: assignors go by their order",
+        ),
+    )
+
+
+class PlayedGroup(Protocol):
+    """A group as it may be, after some restarts."""
+
+    @property
+    def cost(self) -> Cost:
+        """Of the restarts until now."""
+
+    @property
+    def leader(self) -> str:
+        """The process that leads; empty: none."""
+
+    @property
+    def state(self) -> Hashable:
+        """The key of the group's future: groups with equal ones do so alike."""
+
+    @property
+    def violation_texts(self) -> Sequence[str]:
+        """The failure."""
+
+    def restarted(self, process: str, *, after_session: bool) -> Self:
+        """Return a copy whose process was restarted, and that has come to rest."""
+
+
+def cheapest_order(
+    first: Sequence[PlayedGroup],
+    possible: Sequence[Sequence[PlayedGroup]],
+    rebalances: Mapping[str, int],
+    operation: Operation,
+    *,
+    on_played: Callable[[int], object],
+    most_plays: int = MOST_PLAYS,
+    **facts: Any,
+) -> RestartOrder:
+    """Find the cheapest order for some groups, and play it for all that are possible.
+
+    Args:
+        first: The groups for which it is sought: their costs are added.
+        possible: All groups.
+        rebalances: How many a restart of each process costs at least, by its name.
+        operation: The step.
+        on_played: As of ``restart_order``.
+        most_plays: As of ``restart_order``.
+        facts: The fields of ``RestartOrder`` that no play decides.
+    """
+    search = _Search(rebalances, on_played)
+    beginning, *starting = (_Beginning((), tuple(sorted(rebalances)), tuple(groups)) for groups in (first, *possible))
+    order, is_exact = search.order(beginning, most_plays)
     played = [[start, *search.along(start, order)] for start in starting]
     # Whether an instance is back in time nobody knows before.
     late = [[*search.along(start, order, after_session=True)] for start in starting]
-    ends, late_ends = ([group for *_, end in each for group, _ in end.groups] for each in (played, late))
+    ends, late_ends = ([group for *_, end in each for group in end.groups] for each in (played, late))
     return RestartOrder(
-        group=observed.group.described.name,
         operation=operation,
-        tasks=len(observed.tasks),
         restarts=tuple(
             (
                 name,
@@ -206,20 +271,13 @@ def restart_order(
             )
             for number, name in enumerate(order)
         ),
-        cost=CostRange.of([Cost.of(group) for group in ends]),
-        after_session=CostRange.of([Cost.of(group) for group in late_ends]),
-        at_least=evolve(search.unavoidable(beginnings[0])[0], leader_changes=0),
+        cost=CostRange.of([group.cost for group in ends]),
+        after_session=CostRange.of([group.cost for group in late_ends]),
+        at_least=evolve(search.unavoidable(beginning)[0], leader_changes=0),
         is_exact=is_exact,
         plays=search.plays,
-        leader=next(iter(starts)),
-        leaders=tuple(starts),
         violations=tuple(dict.fromkeys(text for group in (*ends, *late_ends) for text in group.violation_texts)),
-        assumptions=(
-            *assumptions(observed, session_timeout_s, ephemeral=ephemeral),
-            *([EITHER_PROTOCOL] if len(protocols) > 1 else []),
-            "the order is the cheapest if the member that is longest in the group leads next; costs are those of any",
-            "a process that finds no process id draws one of several that are possible: assignors go by their order",
-        ),
+        **facts,
     )
 
 
@@ -237,8 +295,41 @@ def new_process_id(process: str) -> UUID:
     return UUID(int=Random(process).getrandbits(128))
 
 
-_Group = tuple[LiveSimulation, Mapping[str, Instance]]
-"""The group as it may be, and what each process is started as."""
+@frozen(eq=False)
+class _ClassicGroup:
+    simulation: LiveSimulation
+    started: Mapping[str, Instance]
+    """What each process is started as."""
+
+    @property
+    def cost(self) -> Cost:
+        return Cost.of(self.simulation)
+
+    @property
+    def leader(self) -> str:
+        return self.simulation.leader
+
+    @property
+    def state(self) -> Hashable:
+        return self.simulation.state
+
+    @property
+    def violation_texts(self) -> Sequence[str]:
+        return self.simulation.violation_texts
+
+    def with_next_leader(self, process: str | None) -> Self:
+        """Return a copy in which this process leads whenever a leader has gone."""
+        group = self.simulation.fork()
+        group.elect(process)
+        return evolve(self, simulation=group)
+
+    def restarted(self, process: str, *, after_session: bool) -> Self:
+        group = self.simulation.fork()
+        if after_session:
+            group.stop(process)
+        group.start({process: self.started[process]}).finish()
+        group.events.clear()  # nobody reads them, and there are many groups
+        return evolve(self, simulation=group)
 
 
 @frozen(eq=False)
@@ -247,38 +338,31 @@ class _Beginning:
 
     restarted: tuple[str, ...]
     remaining: tuple[str, ...]
-    groups: tuple[_Group, ...]
-    """The group with one leader, for each release and protocol that it can have."""
-
-    def with_next_leader(self, process: str | None) -> _Beginning:
-        """Return a copy in which this process leads whenever a leader has gone."""
-        groups = [(group.fork(), started) for group, started in self.groups]
-        for group, _ in groups:
-            group.elect(process)
-        return _Beginning(self.restarted, self.remaining, tuple(groups))
+    groups: tuple[PlayedGroup, ...]
+    """The group as it may be: with one leader, for each release and protocol that it can have."""
 
     @property
     def costs(self) -> list[Cost]:
         """The cost of the restarts until now, with each release."""
-        return [Cost.of(group) for group, _ in self.groups]
+        return [group.cost for group in self.groups]
 
     @property
     def leaders(self) -> set[str]:
         """The processes that lead."""
-        return {group.leader for group, _ in self.groups}
+        return {group.leader for group in self.groups}
 
     @property
     def state(self) -> Hashable:
         """The key of the group's future: beginnings with equal ones do so alike."""
-        return self.remaining, *(group.state for group, _ in self.groups)
+        return self.remaining, *(group.state for group in self.groups)
 
 
 @define(eq=False)
 class _Search:
     """Plays restarts."""
 
-    static: frozenset[str]
-    """The processes whose members are static."""
+    rebalances: Mapping[str, int]
+    """How many a restart of each process costs at least; 0: its members are static."""
     on_played: Callable[[int], object]
     plays: int = 0
 
@@ -310,11 +394,11 @@ class _Search:
 
     def unavoidable(self, beginning: _Beginning) -> list[Cost]:
         """Return what every order of the remaining restarts costs at least, with each release of the leader."""
-        dynamic = {*beginning.remaining} - self.static
-        is_alone = len(beginning.restarted) + len(beginning.remaining) == 1
+        dynamic = {name: least for name in beginning.remaining if (least := self.rebalances[name])}
+        is_alone = len(self.rebalances) == 1
         return [
-            Cost(rebalances=len(dynamic), leader_changes=int(not is_alone and group.leader in dynamic))
-            for group, _ in beginning.groups
+            Cost(rebalances=sum(dynamic.values()), leader_changes=int(not is_alone and group.leader in dynamic))
+            for group in beginning.groups
         ]
 
     def _estimate(self, beginning: _Beginning) -> Cost:
@@ -334,13 +418,8 @@ class _Search:
 
     def _restart(self, beginning: _Beginning, process: str, *, after_session: bool = False) -> _Beginning:
         groups = []
-        for before, started in beginning.groups:
-            group = before.fork()
-            if after_session:
-                group.stop(process)
-            group.start({process: started[process]}).finish()
-            group.events.clear()  # nobody reads them, and there are many groups
-            groups.append((group, started))
+        for before in beginning.groups:
+            groups.append(before.restarted(process, after_session=after_session))
             self.plays += 1
             self.on_played(self.plays)
         remaining = tuple(name for name in beginning.remaining if name != process)

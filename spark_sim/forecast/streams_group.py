@@ -1,4 +1,4 @@
-"""The forecast of a step in a streams group (KIP-1071): the targets that its coordinator computes, one after the other.
+"""The forecast of steps in a streams group (KIP-1071): the targets that its coordinator computes, one after the other.
 
 A dynamic member leaves when it is closed: the coordinator assigns without it, and again when it is back. A static one
 keeps its tasks, unless it is back after its session or with another process id. The id of a new member is random, and
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final, Self
 from uuid import UUID
 
 from attrs import evolve, field, frozen
@@ -26,6 +26,7 @@ from streams_assignor.spark_sim.forecast.forecast import Forecast, MovedTask, Ou
 from streams_assignor.spark_sim.forecast.live_simulation import NEW_PROCESS, RestoredStore
 from streams_assignor.spark_sim.forecast.observation import ForecastError, observed_processes
 from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
+from streams_assignor.spark_sim.forecast.restart_order import MOST_EXACT, Cost, RestartOrder, cheapest_order
 from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
@@ -43,12 +44,14 @@ from streams_assignor.spark_sim.streams_groups.tasks import (
 from streams_assignor.upgrade.input_values import parse_number
 
 _DRAWS: Final = 50
+_ORDER_DRAWS: Final = 10
+"""Of each restart in an order, in a group that is small enough for an exact one; else one."""
 _WITH_NAME: Final = ("4.4.0",)
 _WITHOUT_NAME: Final = ("4.2.2", "4.3.1")
 """The releases whose assignors differ, of brokers that name theirs in a description, and of those before."""
 _ASSUMPTIONS: Final = (
     "brokers run 4.2 or later, and all of them the same release",
-    f"the ids of new members are random: {_DRAWS} draws were played, and what else they can lead to is not known",
+    "the ids of new members are random: {draws} draws were played, and what else they can lead to is not known",
     "a process that is closed leaves at once, but static members when their session has ended: until then nobody "
     "has their tasks; waiting for heartbeats takes no time; each epoch counts as a rebalance",
 )
@@ -97,11 +100,83 @@ def forecast_streams_group(group: InspectedGroup, operation: Operation, *, ephem
     Raises:
         ForecastError: The step does not fit the group, or the group is none that the model has.
     """
-    _check(group, operation)
+    _check(group)
     processes = observed_processes(group)
-    names = {str(process.process_id): process.name for process in processes}
     stepped = [] if operation.verb == ADD else [process.name for process in operation.processes(processes)]
-    members = {
+    members = _members(group)
+    outcomes = {
+        outcome: None
+        for rules in _possible_rules(group)
+        for outcome in _outcomes(members, stepped, operation, rules, group, ephemeral=ephemeral)
+    }
+    return Forecast(
+        group=group.described.name,
+        operation=operation,
+        process=", ".join(stepped) or NEW_PROCESS,
+        tasks=len(expected_tasks(group.described)),
+        processes=len(processes),
+        outcomes=tuple(outcomes),
+        assumptions=_assumptions(_DRAWS, ephemeral=ephemeral),
+    )
+
+
+def streams_restart_order(
+    group: InspectedGroup,
+    operation: Operation,
+    *,
+    ephemeral: bool = False,
+    on_played: Callable[[int], object] = lambda _number: None,
+) -> RestartOrder:
+    """Find the cheapest order in which all instances of a streams group are restarted, each when the group is stable.
+
+    Args:
+        group: As of ``forecast_streams_group``.
+        operation: ``restart all`` or ``upgrade all``.
+        ephemeral: As of ``forecast_streams_group``.
+        on_played: As of ``restart_order``.
+
+    Raises:
+        ForecastError: The group is none that the model has.
+    """
+    _check(group)
+    members = _members(group)
+    rebalances = {member.process: 0 for member in members.values()}
+    for member in members.values():
+        rebalances[member.process] += 0 if member.is_static else 2  # it leaves, and joins
+    has_threads = len(rebalances) < len(members)
+    draws = _ORDER_DRAWS if len(rebalances) <= MOST_EXACT else 1
+    groups = [
+        _PlayedGroup(members, _Way(rules, draw, ephemeral, reports, one_by_one), group)
+        for rules in _possible_rules(group)
+        for reports in _reports(ephemeral=ephemeral)
+        for one_by_one in (False, True)[: 1 + has_threads]
+        for draw in range(draws)
+    ]
+    return cheapest_order(
+        groups,
+        [groups],
+        rebalances,
+        operation,
+        on_played=on_played,
+        group=group.described.name,
+        tasks=len(expected_tasks(group.described)),
+        leader="",
+        leaders=(),
+        assumptions=(
+            *_assumptions(draws, ephemeral=ephemeral),
+            "each restart begins when the group is stable; the order is the cheapest if all draws count alike",
+        ),
+    )
+
+
+def _assumptions(draws: int, *, ephemeral: bool) -> tuple[str, ...]:
+    state = "has no state of before" if ephemeral else "finds its state stores and its process id"
+    return (*(text.format(draws=draws) for text in _ASSUMPTIONS), f"a process that starts {state}")
+
+
+def _members(group: InspectedGroup) -> dict[str, _Member]:
+    names = {str(process.process_id): process.name for process in observed_processes(group)}
+    return {
         member.described.member_id: _Member(
             names[assignment.process_id],
             assignment.process_id,
@@ -112,31 +187,14 @@ def forecast_streams_group(group: InspectedGroup, operation: Operation, *, ephem
         for member in group.members
         if (assignment := member.described.broker_assignment)
     }
-    outcomes = {
-        outcome: None
-        for rules in _possible_rules(group)
-        for outcome in _outcomes(members, stepped, operation, rules, group, ephemeral=ephemeral)
-    }
-    state = "has no state of before" if ephemeral else "finds its state stores and its process id"
-    return Forecast(
-        group=group.described.name,
-        operation=operation,
-        process=", ".join(stepped) or NEW_PROCESS,
-        tasks=len(expected_tasks(group.described)),
-        processes=len(processes),
-        outcomes=tuple(outcomes),
-        assumptions=(*_ASSUMPTIONS, f"a process that starts {state}"),
-    )
 
 
-def _check(group: InspectedGroup, operation: Operation) -> None:
+def _check(group: InspectedGroup) -> None:
     described = group.described
     assert described.type == STREAMS
     why = ""
     if described.state != STABLE or not all(each.is_complete for each in group.reconciliations.values()):
         why = f"expected a stable group, got {described.state}: look again later"
-    elif operation.is_for_all:
-        why = "orders of restarts are not played for streams groups: expected one instance"
     elif described.protocol not in ("", "sticky"):
         why = f"expected the assignor sticky, got {described.protocol}"
     elif any(task.topology for task in expected_tasks(described)):
@@ -166,38 +224,103 @@ def _outcomes(
     *,
     ephemeral: bool,
 ) -> Iterator[Outcome]:
-    closed = {name: member for name, member in members.items() if member.process in stepped}
     stays_away = operation.verb == STOP or operation.after_session
-    leaving = {name for name, member in closed.items() if stays_away or not member.is_static}
-    left = {name: member for name, member in members.items() if name not in leaving}
-    without = rules.assigned(left) if leaving else left
+    away = _Away.of(members, stepped, rules, after_session=stays_away)
     if operation.verb == STOP:
-        yield _outcome([members, without], len(leaving), group, ())
+        yield _outcome([members, away.members], len(away.leaving), group, ())
         return
-    chance = random.Random(0)
-    returning = closed or {"": _Member(NEW_PROCESS, "")}
-    # A member that is back reports the stores that it finds (4.4), at once or not.
-    for reports in (False,) if ephemeral or not closed else (True, False):
-        for _ in range(_DRAWS):
-            ids = {each.process: each.process_id for each in returning.values() if each.process_id and not ephemeral}
-            back = [
-                _Return(
-                    "" if name in leaving else name,
-                    _member_id(chance),
-                    evolve(
-                        each,
-                        process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
-                        tasks=NO_TASKS,
-                        offsets=_stores(each, rules) if reports else {},
-                    ),
-                )
-                for name, each in returning.items()
-            ]
+    returning = away.closed or {"": _Member(NEW_PROCESS, "")}
+    for reports in _reports(ephemeral=ephemeral or not away.closed):
+        for draw in range(_DRAWS):
             # Threads join at a time, or one finds the target of the one before it.
-            for batches in ([back], [[each] for each in back])[: len(back)]:
-                course = [members, without, *_returned(without, batches, rules)]
-                epochs = len(leaving) + sum(each.is_assigned_anew(without) for each in back)
-                yield _outcome(course, epochs, group, stepped if ephemeral else ())
+            for one_by_one in (False, True)[: len(returning)]:
+                way = _Way(rules, draw, ephemeral, reports, one_by_one)
+                course, epochs = away.back(returning, way, random.Random(draw))
+                yield _outcome([members, *course], epochs, group, stepped if ephemeral else ())
+
+
+def _reports(*, ephemeral: bool) -> Sequence[bool]:
+    """Return whether a member that is back reports the stores that it finds (4.4), at once or not."""
+    return (False,) if ephemeral else (True, False)
+
+
+@frozen
+class _Way:
+    """What a group does not show of a restart."""
+
+    rules: _Rules
+    draw: int
+    """The number of the draw of member ids."""
+    ephemeral: bool
+    reports: bool
+    """Whether members report the stores that they find."""
+    one_by_one: bool
+    """Whether threads join one after the other, not at a time."""
+
+
+@frozen
+class _Away:
+    """A group some of whose processes are closed."""
+
+    closed: Mapping[str, _Member]
+    leaving: Set[str]
+    """The ids of members that have left it."""
+    members: Mapping[str, _Member]
+
+    @classmethod
+    def of(cls, members: Mapping[str, _Member], stepped: Sequence[str], rules: _Rules, *, after_session: bool) -> Self:
+        """Close processes; static members leave with their sessions."""
+        closed = {name: member for name, member in members.items() if member.process in stepped}
+        leaving = {name for name, member in closed.items() if after_session or not member.is_static}
+        left = {name: member for name, member in members.items() if name not in leaving}
+        return cls(closed, leaving, rules.assigned(left) if leaving else left)
+
+    def back(
+        self, returning: Mapping[str, _Member], way: _Way, chance: random.Random
+    ) -> tuple[Sequence[Mapping[str, _Member]], int]:
+        """Return the members while they were away and after each batch of those that are back, and the epochs."""
+        ids = {each.process: each.process_id for each in returning.values() if each.process_id and not way.ephemeral}
+        back = [
+            _Return(
+                "" if name in self.leaving else name,
+                _member_id(chance),
+                evolve(
+                    each,
+                    process_id=ids.setdefault(each.process, str(UUID(int=chance.getrandbits(128), version=4))),
+                    tasks=NO_TASKS,
+                    offsets=_stores(each, way.rules) if way.reports else {},
+                ),
+            )
+            for name, each in returning.items()
+        ]
+        batches = [[each] for each in back] if way.one_by_one else [back]
+        epochs = len(self.leaving) + sum(each.is_assigned_anew(self.members) for each in back)
+        return [self.members, *_returned(self.members, batches, way.rules)], epochs
+
+
+@frozen(eq=False)
+class _PlayedGroup:
+    """A group after some restarts; the ids of a process are drawn alike in each order, so that they can be compared."""
+
+    members: Mapping[str, _Member]
+    way: _Way
+    group: InspectedGroup
+    """The group as it was before."""
+    cost: Cost = field(factory=Cost)
+    leader: ClassVar = ""
+    violation_texts: ClassVar = ()
+
+    @property
+    def state(self) -> Hashable:
+        return frozenset(self.members.items())
+
+    def restarted(self, process: str, *, after_session: bool) -> Self:
+        away = _Away.of(self.members, [process], self.way.rules, after_session=after_session)
+        course, epochs = away.back(away.closed, self.way, random.Random(f"{self.way.draw} {process}"))
+        stateless = [process] if self.way.ephemeral else []
+        outcome = _outcome([self.members, *course], epochs, self.group, stateless)
+        cost = Cost(moves=outcome.moves, stores=len(outcome.restored), rebalances=outcome.rebalances)
+        return evolve(self, members=course[-1], cost=self.cost + cost)
 
 
 @frozen

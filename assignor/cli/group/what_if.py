@@ -79,7 +79,13 @@ def show_forecast(
     session_timeout_s: float | None,
 ) -> None:
     """Print what a step does; status 1 if there is no forecast, or if something goes wrong in it."""
-    from streams_assignor.spark_sim.forecast import forecast, forecast_streams_group, observe, restart_order
+    from streams_assignor.spark_sim.forecast import (
+        forecast,
+        forecast_streams_group,
+        observe,
+        restart_order,
+        streams_restart_order,
+    )
 
     options: dict[str, Any] = {
         "now_ms": int(1000 * time.time()),
@@ -98,10 +104,13 @@ def show_forecast(
             if observed
             else partial(forecast_streams_group, group, ephemeral=ephemeral)
         )
-        if observed and operation.is_for_all:
-            order = restart_order(
-                observed, operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"), **options
+        if operation.is_for_all:
+            find: Callable[..., RestartOrder] = (
+                partial(restart_order, observed, **options)
+                if observed
+                else partial(streams_restart_order, group, ephemeral=ephemeral)
             )
+            order = find(operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"))
             lines, document, is_safe = order_lines(order), order.as_json(), order.is_safe
         else:
             found = play(operation)
@@ -238,7 +247,8 @@ def order_lines(found: RestartOrder) -> Iterator[str]:
     if found.after_session != found.cost:
         yield f"if each is back only after the sessions of its members: {_range(found.after_session)}"
     yield f"every order: at least {_cost(found.at_least)}"
-    yield f"found for {found.leader} as the leader, with {count(found.plays, 'restart')} played"
+    leader = f"for {found.leader} as the leader, " if found.leader else ""
+    yield f"found {leader}with {count(found.plays, 'restart')} played"
     if len(found.leaders) > 1:
         yield f"the leader may be {_any(found.leaders)}: the costs are those of all, with each next leader"
     yield ""
@@ -249,8 +259,8 @@ def _range(cost: CostRange) -> str:
     least, most = cost.least, cost.most
     changes = sorted({least.leader_changes, most.leader_changes})
     leaders = f", {' to '.join(map(str, changes))} changes of the leader" if any(changes) else ""
-    parts = dict.fromkeys([_cost(least), _cost(most)])
-    return f"{'; or, with another leader or protocol, '.join(parts)}{leaders.replace(', 1 changes', ', 1 change')}"
+    costs = "; or, with another leader, protocol or member id, ".join(dict.fromkeys([_cost(least), _cost(most)]))
+    return f"{costs}{leaders.replace(', 1 changes', ', 1 change')}"
 
 
 def _cost(cost: Cost) -> str:

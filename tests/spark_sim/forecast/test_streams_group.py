@@ -3,11 +3,17 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.group.what_if import forecast_lines
+from streams_assignor.cli.group.what_if import forecast_lines, order_lines
 from streams_assignor.cli.roll._forecast import expectation_of
 from streams_assignor.cli.roll._instances import seen_instances
 from streams_assignor.groups import DescribedSubtopology, InternalTopic, inspect_group
-from streams_assignor.spark_sim.forecast import ForecastError, forecast_streams_group, parse_operation
+from streams_assignor.spark_sim.forecast import (
+    Cost,
+    ForecastError,
+    forecast_streams_group,
+    parse_operation,
+    streams_restart_order,
+)
 from streams_assignor.upgrade.roll.engine import BeginStep
 from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.assignor.groups.described_groups import assigned, broker_assigned, streams_group
@@ -144,12 +150,43 @@ def test_a_process_leaves_with_all_its_threads_and_they_join_as_on_a_broker():
     assert [(4, {"0_1": "c1"})] == [(outcome.rebalances, moved(outcome)) for outcome in found.outcomes]
 
 
+def costs(found):
+    return [(cost.least.rebalances, cost.least.moves) for cost in (*(each for _, each in found.restarts), found.cost)]
+
+
+def test_the_cheapest_order_begins_with_an_instance_that_has_one_task():
+    """One task goes away and one comes back (2 moves); who has two tasks last loses both and gets one (3)."""
+    found = streams_restart_order(group(), parse_operation("restart all"))
+
+    assert [(2, 2), (2, 2), (2, 3), (6, 7)] == costs(found)
+    assert (True, 6, 7) == (found.is_exact, found.at_least.rebalances, found.cost.most.moves)
+    assert found.restarts[0][0].startswith(("inst-1 ", "inst-2 "))
+    lines = [*order_lines(found)]
+    assert "app: restart all (3 instances, 4 tasks): the cheapest order" == lines[0]
+    assert f"found with {found.plays} restarts played" in lines
+    assert (None, []) == (found.as_json()["leader"], found.as_json()["leaders"])
+
+
+def test_an_order_of_static_members_costs_nothing_unless_each_is_back_after_its_session():
+    found = streams_restart_order(group(**STATIC), parse_operation("restart all"))
+
+    assert (Cost(), Cost(), Cost()) == (found.cost.least, found.cost.most, found.at_least)
+    assert (6, 7) == (found.after_session.least.rebalances, found.after_session.least.moves)
+
+
+@pytest.mark.slow
+def test_an_order_counts_each_thread():
+    """Two threads of each leave and join: 4 epochs; the idle ones of b and c cost nothing more."""
+    found = streams_restart_order(group(THREADS), parse_operation("restart all"))
+
+    assert 12 == found.cost.least.rebalances == found.cost.most.rebalances == found.at_least.rebalances
+
+
 @pytest.mark.parametrize(
     ("facts", "step", "why"),
     [
         ({"state": "Reconciling"}, "stop inst-1", "expected a stable group, got Reconciling: look again later"),
         ({"epoch": 2, "assignment_epoch": 2}, "stop inst-1", "expected a stable group, got Stable: look again later"),
-        ({}, "restart all", "orders of restarts are not played for streams groups: expected one instance"),
         ({"protocol": "custom"}, "stop inst-1", "expected the assignor sticky, got custom"),
         ({}, "stop inst-9", "no process is 'inst-9'"),
     ],
