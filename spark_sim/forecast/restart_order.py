@@ -299,7 +299,7 @@ def new_process_id(process: str) -> UUID:
 class _ClassicGroup:
     simulation: LiveSimulation
     started: Mapping[str, Instance]
-    """What each process is started as."""
+    """The next configuration of each process."""
 
     @property
     def cost(self) -> Cost:

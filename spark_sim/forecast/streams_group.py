@@ -246,7 +246,7 @@ def _reports(*, ephemeral: bool) -> Sequence[bool]:
 
 @frozen
 class _Way:
-    """What a group does not show of a restart."""
+    """The facts of a restart that a group does not show."""
 
     rules: _Rules
     draw: int
