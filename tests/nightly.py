@@ -37,6 +37,7 @@ _WITHOUT_PEERS: Final = f"not ({_ALWAYS_LEFT_OUT} or broker or java or matrix)"
 _PYTEST: Final = (sys.executable, "-m", "pytest", "--durations=20", "--durations-min=10")
 _COVERAGE: Final = (sys.executable, "-m", "coverage", "report")
 _COVER: Final = ("--cov", "--cov-report=", "--cov-append")
+_EACH_TEST_IS: Final = r"^pytestmark = [^\n\[]*(?:\[[^\]]*)?mark\."
 _HOURS: Final = 4
 """After which a part is ended and has failed."""
 
@@ -48,7 +49,7 @@ class Part:
     about: str
     commands: tuple[Command, ...]
     shards_with: str | None = None
-    """The pattern that a file has that has tests of it, if it is one command of pytest over all tests; else None."""
+    """The pattern of a file that can have tests of it, with its path before its text; None if it has no shards."""
     seconds: int = 300
     """The time that it may take, if it was never run."""
 
@@ -73,22 +74,22 @@ PARTS: Final[Mapping[str, Part]] = {
     "examples": Part(
         "the gate's examples, those that are slow, wait for clocks or start Spark",
         ((*_PYTEST, *_COVER, "-m", f"not chance and {_WITHOUT_PEERS}"),),
-        shards_with="",
+        shards_with=rf"\A(?!tests/spark_sim/|.*{_EACH_TEST_IS}(?:broker|exhaustive|java|matrix)\b)",
     ),
     "chance": Part(
         "Hypothesis with a hundred draws, and simulations",
         ((*_PYTEST, "--hypothesis-profile=nightly", "-m", f"chance and {_WITHOUT_PEERS}"),),
-        shards_with="",
+        shards_with=r"\Atests/spark_sim/|^(?:from|import) hypothesis|mark\.chance",
     ),
     "peers": Part(
         "Kafka's jars, brokers, Java members, storages of Spark",
         ((*_PYTEST, *_COVER, "-m", f"(broker or java) and not (matrix or {_ALWAYS_LEFT_OUT})"),),
-        shards_with=r"\b(broker|java)\b",
+        shards_with=rf"\A(?!.*{_EACH_TEST_IS}(?:exhaustive|matrix)\b).*mark\.(?:broker|java)\b",
     ),
     "matrix": Part(
         "further releases, brokers, readers, stores and seeds",
         ((*_PYTEST, *_COVER, "-m", f"matrix and not ({_ALWAYS_LEFT_OUT})"),),
-        shards_with=r"\bmatrix\b",
+        shards_with=r"mark\.matrix|with_matrix|fixture_oracle",
     ),
     "containers": Part(
         "brokers in containers, with TLS and SCRAM, and the image of this project; starts an engine if there is none",
@@ -208,19 +209,33 @@ def shards() -> dict[str, list[Path]]:
 def units() -> dict[str, Part]:
     """Return what can be run by itself, by its name: shards and parts; coverage is that of whole parts before it."""
     of_shards = {
-        f"{name}:{shard}": Part(part.about, tuple((*each, *map(str, files)) for each in part.commands))
+        f"{name}:{shard}": Part(part.about, tuple(_of_files(each, found) for each in part.commands))
         for name, part in PARTS.items()
         if part.shards_with is not None
         for shard, files in shards().items()
-        if re.search(part.shards_with, _text(shard))
+        if (found := [file for file in files if may_have_tests(part, file)])
     }
     whole = {name: part for name, part in PARTS.items() if part.shards_with is None and name != "coverage"}
     return {**of_shards, **whole}
 
 
+def _of_files(command: Command, files: Sequence[Path]) -> Command:
+    """Return a part's command for some files.
+
+    Nobody reads the coverage of a shard: its report alone parsed all packages, 16 s of CPU. One file has one worker.
+    """
+    untraced = (word for word in command if word not in _COVER)
+    return (*untraced, *["-n0"] * (len(files) == 1), *map(str, files))
+
+
+def may_have_tests(part: Part, file: Path) -> bool:
+    """Return whether a file can have tests of a part with shards, by its path from the root and its text."""
+    return bool(re.search(part.shards_with or "", f"{file}\n{_text(file)}", re.DOTALL | re.MULTILINE))
+
+
 @cache
-def _text(shard: str) -> str:
-    return "\n".join((ROOT / path).read_text(encoding="utf-8") for path in shards().get(shard, [Path(shard)]))
+def _text(file: Path) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
 
 
 def depends_on(name: str) -> list[str]:
@@ -232,7 +247,7 @@ def depends_on(name: str) -> list[str]:
 @cache
 def _depends_on(shard: str) -> tuple[str, ...]:
     helpers = dict[str, str]()
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / shard).rglob("*.py")] or [_text(shard)]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / shard).rglob("*.py")] or [_text(Path(shard))]
     for text in texts:  # which grows
         for module in _HELPER.findall(text):
             path = ROOT / f"{module.replace('.', '/')}.py"

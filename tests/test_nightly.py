@@ -1,6 +1,7 @@
 """What the nightly run makes of a command that ends in another way than its tests."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,10 +60,13 @@ def test_a_part_without_pytest_counts_its_commands(monkeypatch, status, counts):
 @pytest.fixture(name="ledger")
 def fixture_ledger(monkeypatch):
     """Two parts, one of them with shards, whose code has commits since they ran."""
-    parts = {"large": Part("", (("python", "-m", "pytest"),), shards_with=""), "small": Part("", (("program",),))}
+    large = Part("", (("python", "-m", "pytest", "--cov"),), shards_with="^tests/(test|b)")
+    parts = {"large": large, "small": Part("", (("program",),))}
     commits = {"assignor": 3, "upgrade/roll": 7}
     monkeypatch.setattr(nightly, "PARTS", parts)
-    monkeypatch.setattr(nightly, "shards", lambda: {"tests/a": [Path("tests/test_nightly.py")], "tests/b": []})
+    folders = {"a": ["test_nightly.py", "conftest.py"], "b": ["b/1.py", "b/2.py"], "c": ["matrix.py"]}
+    paths = {f"tests/{folder}": [Path("tests", file) for file in files] for folder, files in folders.items()}
+    monkeypatch.setattr(nightly, "shards", lambda: paths)
     monkeypatch.setattr(nightly, "depends_on", lambda name: ["upgrade/roll" if name == "large:tests/a" else "assignor"])
     monkeypatch.setattr(nightly, "_text", lambda _: "")
     monkeypatch.setattr(
@@ -77,10 +81,11 @@ def row(part, commit="c0ffee", **facts):
 
 
 @pytest.mark.usefixtures("ledger")
-def test_a_shard_is_the_part_with_the_files_of_a_folder():
+def test_a_shard_is_the_part_with_the_files_of_a_folder_that_can_have_tests_of_it():
+    """Half of the units had no test, and a unit of two tests took 20 s to report the coverage of all packages."""
     assert {
-        "large:tests/a": (("python", "-m", "pytest", "tests/test_nightly.py"),),
-        "large:tests/b": (("python", "-m", "pytest"),),
+        "large:tests/a": (("python", "-m", "pytest", "-n0", "tests/test_nightly.py"),),
+        "large:tests/b": (("python", "-m", "pytest", "tests/b/1.py", "tests/b/2.py"),),
         "small": (("program",),),
     } == {name: unit.commands for name, unit in nightly.units().items()}
 
@@ -165,3 +170,14 @@ def test_a_unit_depends_on_its_tests_and_on_what_they_import():
 def test_every_file_of_tests_is_in_one_shard():
     files = [path for each in nightly.shards().values() for path in each]
     assert len(files) == len(set(files)) == len(list((nightly.ROOT / "tests").rglob("test_*.py")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, part in nightly.PARTS.items() if part.shards_with])
+def test_no_test_of_a_part_is_in_a_file_that_its_shards_leave_out(name):
+    part = nightly.PARTS[name]
+    files = [file for each in nightly.shards().values() for file in each if not nightly.may_have_tests(part, file)]
+    command = nightly._of_files((*part.commands[0], "--collect-only", "-qq", "-n0"), files)
+    found = subprocess.run(command, cwd=nightly.ROOT, capture_output=True, text=True, check=False)
+
+    assert nightly._NO_TEST == found.returncode, found.stdout
