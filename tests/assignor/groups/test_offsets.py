@@ -389,8 +389,17 @@ LOOKS = range(10)
 @pytest.mark.parametrize(
     ("committed", "ends", "state"),
     [
-        ([5] * 10, [9] * 10, LagState.STALLED),
-        ([5] * 10, [10 + look for look in LOOKS], LagState.STALLED),
+        ([3, 4, *[5] * 10], [9] * 12, LagState.STALLED),
+        ([3, 4, *[5] * 10], [10 + look for look in range(12)], LagState.STALLED),
+        ([3, None, 4, *[5] * 10], [9] * 13, LagState.STALLED),
+        ([5] * 10, [9] * 10, LagState.UNKNOWN),  # no commit was seen
+        ([4, *[5] * 20], [9] * 21, LagState.UNKNOWN),  # nor two of them
+        ([3, *[4] * 12, *[5] * 10], [9] * 23, LagState.UNKNOWN),  # the commit before came after 120 s
+        ([3, *[4] * 12, *[5] * 14], [9] * 27, LagState.UNKNOWN),
+        ([3, *[4] * 12, *[5] * 15], [9] * 28, LagState.STALLED),
+        ([3, *[4] * 12, *range(5, 15), *[15] * 10], [99] * 33, LagState.STALLED),  # that was long ago
+        ([3, 4, *[5] * 14], [*[5] * 6, *[9] * 10], LagState.STALLED),
+        ([3, 4, *[5] * 13], [*[5] * 12, *[9] * 3], LagState.KEEPS_UP),
         ([*LOOKS], [9 + look for look in LOOKS], LagState.GROWS),
         ([*LOOKS], [9 + 2 * look for look in LOOKS], LagState.GROWS),
         ([*LOOKS], [20] * 10, LagState.DRAINS),
@@ -400,7 +409,7 @@ LOOKS = range(10)
         ([5] * 9, [9] * 9, LagState.UNKNOWN),
         ([*[5] * 9, None], [9] * 10, LagState.UNKNOWN),
         ([5] * 10, [*[9] * 9, None], LagState.UNKNOWN),
-        ([None, *[5] * 10], [9] * 11, LagState.STALLED),  # an old look does not count
+        ([None, *LOOKS], [9 + look for look in range(11)], LagState.GROWS),  # an old look does not count
     ],
 )
 def test_a_lag_has_a_state_over_ten_looks(committed, ends, state):
@@ -417,8 +426,10 @@ def test_a_lag_has_a_state_over_ten_looks(committed, ends, state):
 @pytest.mark.parametrize(("between", "state"), [(1.0, LagState.UNKNOWN), (4.0, LagState.STALLED)])
 def test_looks_within_one_commit_interval_show_no_stalled_lag(between, state):
     """A lag that was looked at for 9 seconds was stalled; members of Kafka Streams commit each 30 seconds."""
-    over, group = GroupsOverTime(), seen(member("a", active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
-    found = [over.update([group], between * look)["app"].partitions for look in LOOKS][-1]
+    over, ends = GroupsOverTime(), {"orders_0": 9}
+    for look, committed in enumerate([3, 4, *[5] * 10]):
+        group = seen(member("a", active="0_0"), committed={"orders_0": committed}, ends=ends)
+        found = over.update([group], between * look)["app"].partitions
 
     assert {state: 1} == found
 
@@ -448,8 +459,9 @@ def test_an_upgrade_that_does_not_move_has_its_seconds():
 
 
 def test_states_over_time_are_gauges():
-    over, app = GroupsOverTime(), seen(member("a", 9, active="0_0"), committed={"orders_0": 5}, ends={"orders_0": 9})
-    for now in range(10):
+    over = GroupsOverTime()
+    for now, committed in enumerate([3, 4, *[5] * 10]):
+        app = seen(member("a", 9, active="0_0"), committed={"orders_0": committed}, ends={"orders_0": 9})
         states = over.update([app], 10.0 * now)
     gauges = {gauge.name.removeprefix("streams_assignor_group_"): gauge for gauge in group_gauges([app], states)}
 
@@ -457,7 +469,7 @@ def test_states_over_time_are_gauges():
         labels["state"]: value for labels, value in gauges["lag_states"].samples
     }
     assert [({"group": "app"}, 0)] == gauges["restart_loops"].samples
-    assert [({"group": "app"}, 90.0)] == gauges["upgrade_idle_seconds"].samples
+    assert [({"group": "app"}, 110.0)] == gauges["upgrade_idle_seconds"].samples
     without = group_gauges([evolve(app, offsets=None)], states)
     assert [] == [gauge for gauge in without if gauge.name.endswith("lag_states") and gauge.samples]
 
