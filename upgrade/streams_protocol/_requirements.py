@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -34,6 +34,7 @@ from streams_assignor.upgrade.streams_protocol._facts import (
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
+from streams_assignor.upgrade.streams_protocol._settings import CarriedSetting
 from streams_assignor.upgrade.verdict import TopologyFeature
 
 
@@ -164,6 +165,15 @@ KAFKA_20254: Final = Requirement(
     source="KAFKA-20254, upgrade guide of 4.2",
     seen=("4.2.0",),
 )
+GROUP_LIMITS: Final = Requirement(
+    name="group-limits",
+    condition="every broker accepts the values of the kafka-configs line",
+    violated=Ask("--group (the limits of each broker)"),
+    symptom="kafka-configs fails, and the group has the values of the brokers",
+    remedy="compare the values with the limits that the brokers did not tell, or let the user describe their "
+    "configurations",
+    source="KIP-1071, KIP-848",
+)
 RELIANCES: Final[Mapping[Reliance, Requirement]] = {
     Reliance.STATIC_MEMBERS: Requirement(
         name=Reliance.STATIC_MEMBERS.value,
@@ -216,7 +226,7 @@ RELIANCES: Final[Mapping[Reliance, Requirement]] = {
 }
 
 
-REQUIREMENTS: Final = (BROKER_RELEASE, STREAMS_VERSION_RAISED, KAFKA_20254, *RELIANCES.values())
+REQUIREMENTS: Final = (BROKER_RELEASE, STREAMS_VERSION_RAISED, KAFKA_20254, *RELIANCES.values(), GROUP_LIMITS)
 """All rows, in the order of a plan."""
 
 
@@ -254,8 +264,8 @@ class Facts:
     """The finalized level; None: not known."""
     limits: Mapping[str, int] = field(factory=dict, hash=False)
     """The limits of configurations of groups, by the names of the brokers' configurations, as far as they are known."""
-    silent: tuple[int, ...] = ()
-    """The brokers that were asked for their limits and told none."""
+    told: Mapping[int, frozenset[str]] = field(factory=dict, hash=False)
+    """The names of the limits that each broker told; empty if none was asked."""
 
     @property
     def settings(self) -> tuple[SettingFacts, ...] | None:
@@ -287,6 +297,15 @@ def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[JudgedRequ
     if protocol is Protocol.CLASSIC:
         return ()
     return (*_judge_brokers(facts), *_judge_application(target, facts))
+
+
+def judge_limits(settings: Sequence[CarriedSetting], facts: Facts) -> Iterator[JudgedRequirement]:
+    """Yield that the brokers accept what is set, if there is one that did not tell a limit of it."""
+    names = dict.fromkeys(name for setting in settings for name in setting.compared_with)
+    untold = {name: [str(broker) for broker, told in sorted(facts.told.items()) if name not in told] for name in names}
+    by = tuple(f"{name}, which broker {', '.join(brokers)} did not tell" for name, brokers in untold.items() if brokers)
+    if by:
+        yield JudgedRequirement(GROUP_LIMITS, Concern(Answer.UNKNOWN, decided_by=by))
 
 
 def _judge_brokers(facts: Facts) -> Iterator[JudgedRequirement]:

@@ -50,6 +50,12 @@ class CarriedSetting:
         row = self.configuration
         return row.minimum_name if self.given < row.minimum else row.maximum_name
 
+    @property
+    def compared_with(self) -> tuple[str, ...]:
+        """The configurations of brokers that limit the printed value; none while it is not known."""
+        row = self.configuration
+        return () if self.given is None else tuple(filter(None, (row.minimum_name, row.maximum_name)))
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -148,16 +154,8 @@ def _number(name: str, setting: Setting) -> int | None:
     return int(text)
 
 
-def limits_of(settings: Sequence[CarriedSetting], silent: Sequence[int]) -> Iterator[str]:
-    """Say which values brokers do not accept, which are not known, and which differ under conditions.
-
-    ``silent`` are the brokers that told no limits.
-    """
-    if settings and silent:
-        yield (
-            f"broker {', '.join(map(str, silent))} did not tell what it accepts: the values are within the limits of "
-            "the others, or else of Kafka's defaults"
-        )
+def limits_of(settings: Sequence[CarriedSetting]) -> Iterator[str]:
+    """Say which values brokers do not accept, which are not known, and which differ under conditions."""
     for setting in settings:
         row = setting.configuration
         if setting.limit:

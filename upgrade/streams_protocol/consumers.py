@@ -32,6 +32,7 @@ from streams_assignor.upgrade.streams_protocol._requirements import (
     Requirement,
     RequirementStatus,
     concern_of,
+    judge_limits,
 )
 from streams_assignor.upgrade.streams_protocol._settings import (
     CarriedSetting,
@@ -257,7 +258,7 @@ def plan_consumers(
             judgements=(), steps=(), settings=(), removed=(), warnings=(), checks=checks, is_there=True
         )
     return ConsumerMigration(
-        judgements=tuple(_judge(facts, seen, is_online=not why)),
+        judgements=(*_judge(facts, seen, is_online=not why), *judge_limits(settings, facts)),
         steps=tuple(_Steps(at, settings, removed, _has_range(facts, group), bool(why), seen).steps()),
         settings=settings,
         removed=removed,
@@ -318,7 +319,7 @@ def _has_range(facts: Facts, group: LiveGroup | None) -> Answer:
 def _notes(facts: Facts, group: LiveGroup | None, settings: tuple[CarriedSetting, ...]) -> Iterator[str]:
     if facts.settings is None:
         yield "give the settings of a member with --config, and the steps name those that have to go"
-    yield from limits_of(settings, facts.silent)
+    yield from limits_of(settings)
     given = stated(_STRATEGY, facts.settings)
     if _has_range(facts, group) is Answer.YES:
         is_shown = given or (group and group.protocol)

@@ -51,6 +51,7 @@ from streams_assignor.upgrade.streams_protocol._requirements import (
     JudgedRequirement,
     RequirementStatus,
     judge,
+    judge_limits,
     require_streams_client,
 )
 from streams_assignor.upgrade.streams_protocol._settings import (
@@ -340,7 +341,7 @@ def plan_migration(
         origin=first,
         target=last,
         protocol=protocol,
-        judgements=judge(last, protocol, facts),
+        judgements=(*judge(last, protocol, facts), *(judge_limits(settings, facts) if to_streams else ())),
         steps=(
             *(
                 MigrationStep(str(step.do), str(step.why), str(step.if_skipped), step.way_back, step.source)
@@ -409,7 +410,7 @@ class _Change:
                 yield _Text.EARLIER_TOPOLOGY.value
         if self.facts.settings is None:
             yield _Text.NO_SETTINGS.value
-        yield from limits_of(self.settings, self.facts.silent)
+        yield from limits_of(self.settings)
         for setting in self.lost:
             yield _Text.NO_EFFECT.format(setting=setting.name, where=setting.where, consequence=setting.consequence)
         if not after:

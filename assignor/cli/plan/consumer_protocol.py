@@ -72,7 +72,7 @@ def plan_consumer_group(
     from streams_assignor.cli.plan.live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
-    facts = with_limits(refine(facts, options.group_name, brokers, group), configurations)
+    facts = with_limits(refine(facts, options.group_name, brokers, group), brokers, configurations)
     policies = {number: shown.get(MIGRATION_POLICY, "") for number, shown in configurations.items()}
     seen = SeenConsumers(brokers=brokers, group=group, policies=policies)
     at = evolve(at, members=(len(group.members) if group else 0) or None)

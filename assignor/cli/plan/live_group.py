@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -74,18 +74,24 @@ def read_migration(
         raise click.ClickException(str(error)) from None
 
 
-def with_limits(facts: Facts, configurations: Mapping[int, Mapping[str, str]]) -> Facts:
-    """Return facts with the limits among the configurations of brokers, and the brokers that have told none.
+def with_limits(facts: Facts, brokers: Iterable[int], configurations: Mapping[int, Mapping[str, str]]) -> Facts:
+    """Return facts with the limits among the configurations of brokers, and which of them each broker told.
 
     Limits are those that are numbers: where they differ, the closest.
     """
     limits: dict[str, int] = {}
-    for name, value in (pair for shown in configurations.values() for pair in shown.items()):
-        if value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
-            closest = max if _MINIMUM in name else min
-            limits[name] = closest(int(value), limits.get(name, int(value)))
-    silent = tuple(number for number, shown in sorted(configurations.items()) if not shown.keys() & limits.keys())
-    return evolve(facts, limits=limits, silent=silent)
+    told = {
+        broker: {name: int(value) for name, value in configurations.get(broker, {}).items() if _is_number(value)}
+        for broker in {*brokers, *configurations}
+    }
+    for name, value in (pair for shown in told.values() for pair in shown.items()):
+        closest = max if _MINIMUM in name else min
+        limits[name] = closest(value, limits.get(name, value))
+    return evolve(facts, limits=limits, told={broker: frozenset(shown) for broker, shown in told.items()})
+
+
+def _is_number(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS
 
 
 def _is_classic(assignment: BrokerAssignment | None) -> bool:

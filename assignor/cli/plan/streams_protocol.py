@@ -306,7 +306,7 @@ def _look(
     from streams_assignor.cli.plan.live_group import read_migration, with_limits  # not for a plan without a group
 
     brokers, group, configurations = read_migration(options.group_name, servers, config)
-    refined = with_limits(refine(facts, options.group_name, brokers, group), configurations)
+    refined = with_limits(refine(facts, options.group_name, brokers, group), brokers, configurations)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     return refined, checks, evolve(at, members=(len(group.members) if group else 0) or None), _type_of(group)
 

@@ -1,6 +1,7 @@
 """``plan --to-protocol``: the three forms of the output, the options, and the look at a live group."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -121,8 +122,34 @@ def test_the_limits_are_those_of_the_brokers(cluster, settings, limits, applied,
     found = plan["settings"][1]
 
     assert (9_000, applied, limit) == (found["value"], found["applied"], found["limited_by"])
-    silent = "broker 1 did not tell what it accepts" if limits else "broker 1, 2, 3 did not tell what it accepts"
-    assert any(note.startswith(silent) for note in plan["warnings"])
+
+
+def test_each_broker_tells_each_limit_with_which_a_value_is_compared(cluster, settings):
+    """A broker that told one limit counted as one that told all, and one without any configuration was not named."""
+    minimum = MAXIMUM.replace("max", "min")
+    every = {MAXIMUM: "60000", minimum: "6000", "group.streams.max.standby.replicas": "2"}
+    run_live = partial(plain, *STREAMS, *LIVE, "--config", settings, "--without", ASSERTED)
+    cluster["limits"] = {1: every, 2: every | {minimum: "of brokers"}, 3: {MAXIMUM: "60000"}, 4: {}}
+    some = run_live()
+    cluster["limits"] = {2: every}  # broker 1 is there
+    one = run_live()
+    cluster["limits"] = {1: every}
+    known = run_live()
+
+    found = [
+        next((row["decided_by"] for row in each["requirements"] if row["name"] == "group-limits"), None)
+        for each in (some, one, known)
+    ]
+    told = [
+        f"{name}, which broker {{}} did not tell" for name in ("group.streams.max.standby.replicas", minimum, MAXIMUM)
+    ]
+    assert [
+        [text.format(brokers) for text, brokers in zip(told, ("3, 4", "2, 3, 4", "4"), strict=True)],
+        [text.format("1") for text in told],
+        None,
+    ] == found
+    assert [True, True, False] == ["group-limits" in each["conditions"] for each in (some, one, known)]
+    assert "unknown" == some["verdict"]
 
 
 def test_the_text_names_what_survives_and_the_hazards():
