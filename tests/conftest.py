@@ -7,6 +7,7 @@ import signal
 from collections.abc import Generator
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from threading import TIMEOUT_MAX
 
@@ -140,10 +141,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect without garbage collection: 19,000 tests stay, and a look through them takes a third of the time."""
     gc.disable()
     try:
+        _import_share(session.config)
         return (yield)
     finally:
         gc.freeze()
@@ -166,3 +168,16 @@ def _may_be_unmeasured(path: Path) -> bool:
 def _left_to_chance(item: pytest.Item) -> bool:
     """Whether other branches are passed in each run, or on the way to something else: they count for nothing."""
     return is_hypothesis_test(getattr(item, "obj", None)) or SIMULATIONS in item.path.parents
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Import a worker's share of the test files before all others: each would rewrite the assertions of all of them."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    folders = [config.rootpath / name for name in config.args]
+    paths = [path for folder in folders for path in sorted(folder.rglob("test_*.py"))]
+    first = int(worker["workerid"].removeprefix("gw"))
+    for path in [path for path in paths if not pytest_ignore_collect(path, config)][first :: worker["workercount"]]:
+        with suppress(Exception, pytest.skip.Exception):  # collection says it
+            import_module(".".join(path.relative_to(config.rootpath).with_suffix("").parts))

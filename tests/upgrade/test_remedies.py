@@ -25,7 +25,7 @@ from streams_assignor.upgrade.hazards import (
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 from streams_assignor.upgrade.roll.plan import group_rounds
-from tests.each import each_measured
+from tests.each import each_measured, each_third
 
 BASE = "application.id=a\nbootstrap.servers=localhost:1\n"
 
@@ -255,7 +255,7 @@ def test_what_can_stop_members_or_lose_data_by_a_setting_is_changed_before_the_b
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("guarantee", ["", f"\n{EXACTLY_ONCE}", f"\n{EXACTLY_ONCE}_v2"])
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", each_third(STOPPING))
 def test_no_setting_that_a_row_has_changed_is_without_effect(name, guarantee):
     """A page said both "Streams sets it itself" and "members do not start" of one key."""
     for origin, target in pairs_of(name)[:2]:

@@ -15,6 +15,7 @@ from streams_assignor.codec import TaskId
 from streams_assignor.config import AssignmentConfigs
 from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
 from tests.assignor.task_assignors.process_states import ProcessState, assign_high_availability, assign_sticky
+from tests.each import each_third
 
 END = 50_000
 
@@ -99,7 +100,7 @@ def by_sticky(group):
     return any((client.active, client.standby) != had for client, had in zip(*before, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", each_third(range(60)))
 @pytest.mark.parametrize("assign", [by_high_availability, by_sticky])
 def test_comes_to_rest_after_each_disturbance(assign, seed):
     group = Group(random.Random(seed))
