@@ -62,6 +62,7 @@ _CHECK_SECONDS: Final = 1.0
 _MIN_LOOKUP_SECONDS: Final = 1.0
 _MAX_LOOKUP_SECONDS: Final = 5.0
 _COMMIT_ATTEMPTS: Final = 3
+_COMMIT_PAUSE_SECONDS: Final = 0.005  # between two requests: commits of a fast loop are merged into fewer of them
 _STALE_MEMBER_EPOCH: Final = 113
 _FENCING_CODES: Final = frozenset({25, 110})  # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
 _NOT_COORDINATOR_CODES: Final = frozenset({15, 16})
@@ -115,6 +116,7 @@ class StreamsMembership(Membership):
         self._timer = HeartbeatTimer()
         self._status_timer = StatusTimer()
         self._commits: deque[_Commit] = deque()
+        self._next_commit = time.monotonic()
         self._condition = Condition()
         self._callback_queued = self._callbacks_discarded = self._error_queued = False
         self._looked_up: frozenset[str] = frozenset()
@@ -240,7 +242,11 @@ class StreamsMembership(Membership):
                         return partial(self._look_up, topics)
                     seconds = min(seconds, wait)
                 if self._commits:  # last, because the answer to a commit queues the next one
-                    return partial(self._commit, self._commits.popleft())
+                    wait = self._next_commit - time.monotonic()
+                    if wait <= 0:
+                        self._next_commit = time.monotonic() + _COMMIT_PAUSE_SECONDS
+                        return partial(self._commit, self._commits.popleft())
+                    seconds = min(seconds, wait)
                 self._condition.wait(min(seconds, _CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4))
 
     def _follow_user(self) -> None:

@@ -268,6 +268,23 @@ def test_a_commit_of_partitions_that_have_gone_is_not_sent():
     assert [] == coordinator.commits
 
 
+def test_a_commit_waits_for_the_pause_after_the_last_one_and_heartbeats_go_on():
+    """A loop that commits each 500 records sent a request per millisecond, and took 1.2 times the CPU of a Consumer."""
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        user.membership._next_commit = float("inf")
+        user.membership._send_commit(OFFSETS, print, lambda: True)
+        before = len(coordinator.requests)
+        until(lambda: len(coordinator.requests) > before + 1)
+        early = list(coordinator.commits)
+        user.membership._next_commit = 0
+        until(lambda: bool(coordinator.commits))
+
+    assert [] == early
+    assert user.membership._next_commit > 0
+
+
 def test_commits_that_wait_at_the_end_are_answered():
     answered = []
     user = User(FakeCoordinator("0_0"))
