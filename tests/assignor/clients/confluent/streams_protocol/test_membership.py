@@ -1,5 +1,6 @@
 """The membership of a streams group with a coordinator that answers as the test says."""
 
+from threading import Event
 from types import SimpleNamespace
 
 import kafka
@@ -19,6 +20,7 @@ from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import (
     User,
     until,
 )
+from tests.assignor.clients.confluent.test_fetcher import records
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.assignor.streams_group.coordinator import owned, response
 
@@ -301,6 +303,37 @@ def test_commits_that_always_wait_do_not_delay_a_heartbeat():
     membership.member = membership.member.subscribe()
 
     assert membership._heartbeat == membership._next_job()
+
+
+def test_commits_under_way_are_answered_before_a_task_is_given_up():
+    """A commit behind another one waits for its answer; whoever has the task next starts from what is committed."""
+    coordinator, finishing, sent = FakeCoordinator("0_0"), Event(), []
+    fetcher, _ = records({0: 5})
+    user = User(coordinator, listener=fetcher)
+    committer = user.membership.committer
+
+    def commit(_identity, offsets, _seconds):
+        assert finishing.wait(TIMEOUT_SECONDS)
+        sent.append((dict(offsets), [*fetcher.tasks], len(coordinator.requests)))
+        return 0
+
+    def finish(*, lost):
+        assert not lost
+        finishing.set()
+        committer.finish(TIMEOUT_SECONDS, AssertionError())
+
+    coordinator.commit, fetcher._finish_commits = commit, finish
+    with user:
+        user.poll_until(lambda: bool(fetcher.tasks))
+        coordinator.answers.append(response(2, []))
+        until(lambda: bool(user.membership.callbacks))
+        for offset in (7, 8):
+            committer.commit({("orders", 0): (offset, "")})
+        user.poll_until(lambda: {} in [owned(each) for each in coordinator.requests[1:]])
+
+    given_up = [owned(each) for each in coordinator.requests].index({}, 1)
+    assert [{("orders", 0): (offset, "")} for offset in (7, 8)] == [offsets for offsets, _, _ in sent]
+    assert all(tasks and requests <= given_up for _, tasks, requests in sent)
 
 
 def test_nothing_is_committed_outside_the_group():
