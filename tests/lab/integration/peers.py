@@ -128,7 +128,7 @@ class ScenarioFailed(AssertionError):
 class Group:
     """One application on a broker, its topics, its members."""
 
-    def __init__(self, brokers: str, shape: str, folder: Path, partitions: int = PARTITIONS) -> None:
+    def __init__(self, brokers: str, shape: str, folder: Path, partitions: int = PARTITIONS, replicas: int = 1) -> None:
         self.brokers = brokers
         self._folder = folder
         name = f"group-{uuid4().hex[:8]}"
@@ -139,9 +139,11 @@ class Group:
         wanted = {self.topics.output: 1, **dict.fromkeys(inner, partitions)}
         admin = AdminClient({"bootstrap.servers": brokers})
         nodes = sorted(admin.list_topics(timeout=TIMEOUT_SECONDS).brokers)
+        round_robin = [*nodes, *nodes]
+        places = [round_robin[first : first + replicas] for first in range(len(nodes))]
         made = admin.create_topics(
             [
-                NewTopic(topic, count, replica_assignment=[[nodes[number % len(nodes)]] for number in range(count)])
+                NewTopic(topic, count, replica_assignment=[places[number % len(nodes)] for number in range(count)])
                 for topic, count in wanted.items()
             ]
         )
@@ -295,7 +297,7 @@ class Group:
         return [key for key in KEYS if self._output.counts[key] != [*range(1, self.sent + 1)]]
 
     def _send(self, number: int = RECORDS) -> None:
-        producer = Producer({"bootstrap.servers": self.brokers})
+        producer = Producer({"bootstrap.servers": self.brokers, "enable.idempotence": True})
         for key in KEYS:
             for _ in range(number):
                 producer.produce(self.topics.source, key=key, value=b"x", partition=int(key))
