@@ -108,6 +108,8 @@ class CodeFact(enum.Enum):
     SCALA = "scala"
     """kafka-streams-scala."""
     TOPOLOGY_TEST_DRIVER = "topology-test-driver"
+    KAFKA_TESTS = "kafka-tests"
+    """Classes of Kafka's own tests, in artifacts of the classifier ``test``."""
     PRODUCER = "producer"
     """``KafkaProducer``, beside those of Streams."""
     CONSUMER = "consumer"
@@ -180,6 +182,7 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     r"Serdes(?:\$ByteBufferSerde)?#(?:ByteBuffer|<init>)\(.*)",
     CodeFact.SCALA: f"{_STREAMS}scala/.*",
     CodeFact.TOPOLOGY_TEST_DRIVER: f"{_STREAMS}TopologyTestDriver#.*",
+    CodeFact.KAFKA_TESTS: f"org/apache/kafka/test/.*|{_STREAMS}integration/utils/.*",
     CodeFact.PRODUCER: r"org/apache/kafka/clients/producer/KafkaProducer#<init>\(.*",
     CodeFact.CONSUMER: r"org/apache/kafka/clients/consumer/KafkaConsumer#<init>\(.*",
     CodeFact.ADMIN: r"org/apache/kafka/clients/admin/(?:Kafka)?Admin(?:Client)?#(?:<init>|create)\(.*",

@@ -118,10 +118,11 @@ _DESERIALIZATION: Final = (
 _CONDITIONS: Final[Mapping[str, Condition]] = {
     "brokers of 3.0 to 3.3.1": Brokers((3, 0), (3, 3, 2)),
     "brokers in tests": Observes(
-        r"spring-kafka-test|(?:scalatest-)?embedded-kafka.*|kafka-junit.*|kafka-test-common.*",
+        r"spring-kafka-test|(?:scalatest-)?embedded-kafka.*|kafka-junit.*|kafka-test-common.*|mockedstreams_.*",
         "whether tests start a broker",
         with_agents=False,
-    ),
+    )
+    | Uses("kafka-tests", "classes of Kafka's own tests"),
     "built with properties": BUILT_WITH_PROPERTIES,
     "cache is off": CACHE_IS_OFF,
     "every member": Always("every member"),
@@ -129,6 +130,11 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     "exactly once": EXACTLY_ONCE,
     "exactly once v2": EXACTLY_ONCE_V2,
     "foreign key joins": FOREIGN_KEY_JOINS,
+    "frameworks": Observes(
+        "spring-cloud-stream-binder-kafka-streams|micronaut-kafka-streams",
+        "which framework starts Kafka Streams",
+        with_agents=False,
+    ),
     "global tables": GLOBAL_TABLES,
     "handler of uncaught exceptions": Uses("new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler"),
     "handlers of exceptions": _DESERIALIZATION
