@@ -31,7 +31,11 @@ TESTED = {
     "shared-store-builders",
     "separate-store-builders",
     "self-joins-optimized",
+    "names-of-source-stores",
+    "segments-of-1.0",
+    "stores-of-suppressed-tables",
     "tables-without-store",
+    "tables-without-store-of-2.7",
     "application-server-checked",
     "application-server-without-host",
     "default-serdes-removed",
@@ -160,16 +164,16 @@ def test_classes_are_of_a_newer_java(row, before, after):
     assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))
 
 
-def run(release, program):
+def run(release, program, *arguments):
     """The text that a program prints with the jars of a release."""
-    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM.with_name(program))]
+    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM.with_name(program)), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout
 
 
-def described(release, program):
-    return parse_subtopologies(run(release, program))
+def described(release, program, *arguments):
+    return parse_subtopologies(run(release, program, *arguments))
 
 
 def test_streams_does_not_run_with_the_clients_of_another_release():
@@ -214,10 +218,29 @@ def test_a_self_join_has_one_store():
     assert [2, 1] == numbers
 
 
-def test_a_source_table_has_no_store_that_no_operator_reads():
-    numbers = [len(described(release, "SourceTable.java")[0].stores) for release in SEEN["tables-without-store"]]
+@pytest.mark.parametrize(
+    ("row", "program", "before", "after"),
+    [
+        ("names-of-source-stores", "SourceTable.java read", {"ordersSTATE-STORE"}, {"orders-STATE-STORE"}),
+        ("tables-without-store", "SourceTable.java read", {"orders-STATE-STORE"}, set()),
+        ("stores-of-suppressed-tables", "SuppressedTable.java", set(), {"orders-STATE-STORE"}),
+        ("tables-without-store-of-2.7", "SourceTable.java filtered", {"orders-STATE-STORE"}, set()),
+    ],
+)
+def test_a_source_table_has_another_store(row, program, before, after):
+    def stores(release):
+        found = {store for each in described(release, *program.split()) for store in each.stores}
+        return {store.rpartition("-")[0] for store in found if store.startswith("orders")}
 
-    assert [1, 0] == numbers
+    assert [before, after] == list(map(stores, SEEN[row]))
+
+
+def test_directories_of_windows_have_names_that_older_releases_do_not_know():
+    new, old = SEEN["segments-of-1.0"]
+
+    assert "orders:0\n" == run("1.0.0", "SegmentNames.java")
+    assert "orders.0\n" == run(new, "SegmentNames.java")
+    assert ["-1", "0"] == run(old, "SegmentNames.java", "orders.0", "orders-197001010000").splitlines()[1:]
 
 
 def test_application_server_is_checked():

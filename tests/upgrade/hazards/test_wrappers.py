@@ -237,6 +237,8 @@ def test_artifacts_of_several_releases_are_a_question_that_the_new_build_answers
         (application({"kafka-streams": "4.3.1", "brave-kafka": "1"}), {"agents-beside"}),
         (application({"kafka-streams": "4.3.1", "kafka-streams-avro-serde": "8.0.0"}), {"serdes-beside"}),
         (application({"kafka-streams": "4.3.1", "spring-kafka-test": "4.0.1"}), {"test-brokers-beside"}),
+        (application({"kafka-streams": "4.3.1"}, shown={"kafka-tests": ("a test of yours",)}), {"test-brokers-beside"}),
+        (application({"kafka-streams": "4.3.1", "micronaut-kafka-streams": "1"}), {"frameworks-beside"}),
     ],
 )
 def test_what_is_beside_kafka_is_named_if_the_files_show_it(found, expected):
