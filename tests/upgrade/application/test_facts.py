@@ -64,6 +64,7 @@ def called(owner, name, descriptor="()V"):
         (STREAMS + "StreamsBuilder", "<init>", f"(L{STREAMS}TopologyConfig;)V", "streams-dsl topology-config"),
         (STREAMS + "KafkaStreams$CloseOptions", "leaveGroup", "(Z)V", "leave-on-close"),
         (STREAMS + "CloseOptions", "withGroupMembershipOperation", "()V", "leave-on-close"),
+        ("org/apache/kafka/test/InternalMockProcessorContext", "<init>", "()V", "kafka-tests"),
         ("java/util/Map", "suppress", "()V", ""),
     ],
 )
@@ -79,7 +80,7 @@ def test_every_pattern_is_of_something_that_a_release_has():
     }
     unknown = {fact for fact, pattern in _PATTERNS.items() if not any(map(pattern.fullmatch, texts))}
 
-    assert {CodeFact.SCALA, CodeFact.TOPOLOGY_TEST_DRIVER} == unknown  # of other artifacts
+    assert {CodeFact.SCALA, CodeFact.TOPOLOGY_TEST_DRIVER, CodeFact.KAFKA_TESTS} == unknown  # of other artifacts
     assert all(any(name in code for code in releases) for name in _TYPES)
     assert {*CodeFact} == {*_PATTERNS, *_TYPES.values(), CodeFact.CONNECTED_STORES}
 
