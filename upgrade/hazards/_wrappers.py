@@ -197,7 +197,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             symptom="from 3.7 on the TimestampExtractor and the name of a binding are ignored: "
             "Consumed#withTimestampExtractor and withName return a new Consumed, and the binder drops it",
             remedy="take the binder 4.1.1 or later",
-            source="issue 2922 of spring-cloud-stream",
+            source="issue 2922 of spring-cloud-stream",  # not run with jars
         )
     for name, wrapper in wrappers.items():
         if wrapper.kafka and version_number(wrapper.kafka)[:2] < target.known_number[:2]:
