@@ -12,10 +12,11 @@ import java.util.function.BiFunction;
  * Asks the CurrentAssignmentBuilder of the kafka-group-coordinator release on the class path, 4.2 or later, for the
  * next step of a member of a streams group.
  *
- * In: {"member": {"process", "epoch", "previous", "state", "assigned": tasks, "revoking": tasks}, "target": tasks,
+ * In: {"member": {"instance", "rack", "tags", "process", "epoch", "previous", "state", "assigned": tasks,
+ * "revoking": tasks}, "target": tasks,
  * "targetEpoch", "owned": tasks or null, "activeProcesses": {task: process}, "standbyProcesses": {task: [process]},
  * "warmupProcesses": ...}, where tasks are [{task: epoch} active, [task] standby, [task] warm-up] and a task is
- * "subtopology_partition". Out: the member in the same form.
+ * "subtopology_partition". Out: the member in the same form, without the first three.
  */
 public final class StreamsReconciliationOracle {
     private static final String STREAMS = "org.apache.kafka.coordinator.group.streams.";
@@ -56,6 +57,9 @@ public final class StreamsReconciliationOracle {
         Class<?> states = Class.forName(STREAMS + "MemberState");
         Class<?> tuple = Class.forName(STREAMS + "TasksTupleWithEpochs");
         Object builder = type.getMethod("withDefaults", String.class).invoke(null, "member");
+        method(type, "setInstanceId").invoke(builder, given.get("instance"));
+        method(type, "setRackId").invoke(builder, given.get("rack"));
+        method(type, "setClientTags").invoke(builder, given.get("tags"));
         method(type, "setProcessId").invoke(builder, given.get("process"));
         method(type, "setMemberEpoch").invoke(builder, number(given.get("epoch")));
         method(type, "setPreviousMemberEpoch").invoke(builder, number(given.get("previous")));

@@ -100,9 +100,10 @@ def processes(group, role):
     return found
 
 
-def question(group, member, target, target_epoch, owned):
+def question(group, member, target, target_epoch, owned, **more):
+    """``more``: what the model does not have of the member."""
     return {
-        "member": described(member),
+        "member": {"instance": None, "rack": None, "tags": {}, **described(member), **more},
         "target": plain(target),
         "targetEpoch": target_epoch,
         "owned": None if owned is None else plain(owned),
@@ -112,12 +113,22 @@ def question(group, member, target, target_epoch, owned):
     }
 
 
-def test_a_step_is_that_of_the_current_assignment_builder(oracle):
+def of_a_place(choose):
+    """A member may be static, and in a rack, and have tags."""
+    zone = choose.choice(["east", "west"])
+    return {
+        "instance": choose.choice([None, "one"]),
+        "rack": choose.choice([None, zone]),
+        "tags": choose.choice([{}, {"zone": zone}]),
+    }
+
+
+def test_a_step_is_that_of_the_current_assignment_builder_for_static_members_racks_and_tags_too(oracle):
     choose = Random(oracle.release)
     steps = [a_step(choose) for _ in range(10_000)]
     changes_roles = rules_of(oracle.release).changes_roles
 
-    answers = oracle.ask(question(*step) for step in steps)
+    answers = oracle.ask(question(*step, **of_a_place(choose)) for step in steps)
 
     differing = [
         (step, answer)
