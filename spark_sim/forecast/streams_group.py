@@ -74,12 +74,18 @@ class _Rules:
     standbys: int
     release: str
     """The release of the broker's assignor."""
+    backwards: bool = False
+    """Whether members come into the coordinator's hash map in the other order, which no description shows.
+
+    It decides between those in one bucket.
+    """
 
     def assigned(self, members: Mapping[str, _Member]) -> dict[str, _Member]:
         """Return members with the tasks of a new target."""
         if not members:
             return {}
-        specs = {name: _spec(members[name]) for name in hash_map_order(members)}
+        names = [*members][::-1] if self.backwards else members
+        specs = {name: _spec(members[name]) for name in hash_map_order(names)}
         found = assign(GroupSpec(specs, self.standbys), self.topology, release=self.release).members
         return {
             name: evolve(
@@ -150,7 +156,7 @@ def streams_restart_order(
         for rules in _possible_rules(group)
         for reports in _reports(ephemeral=ephemeral)
         for one_by_one in (False, True)[: 1 + has_threads]
-        for draw in range(draws)
+        for draw in range(rules.backwards, draws, 2)
     ]
     return cheapest_order(
         groups,
@@ -212,7 +218,8 @@ def _possible_rules(group: InspectedGroup) -> Iterator[_Rules]:
     topology = KnownTopology(dict(sorted(numbers.items())), stateful)
     standbys = parse_number((broker.configs or {}).get(STANDBYS_KEY, "0"))
     for release in _WITH_NAME if group.described.protocol else _WITHOUT_NAME:
-        yield _Rules(topology, standbys, release)
+        for backwards in (False, True):
+            yield _Rules(topology, standbys, release, backwards)
 
 
 def _outcomes(
@@ -231,7 +238,7 @@ def _outcomes(
         return
     returning = away.closed or {"": _Member(NEW_PROCESS, "")}
     for reports in _reports(ephemeral=ephemeral or not away.closed):
-        for draw in range(_DRAWS):
+        for draw in range(rules.backwards, _DRAWS, 2):
             # Threads join at a time, or one finds the target of the one before it.
             for one_by_one in (False, True)[: len(returning)]:
                 way = _Way(rules, draw, ephemeral, reports, one_by_one)

@@ -47,9 +47,9 @@ CLIENTS = [
     (AIOKAFKA, "sticky"),
 ]
 """The library of the classic members, and their assignor; empty: its default."""
-SAME, MIXED, FIRST = (RELEASE,) * 3, ("4.0.2", RELEASE, RELEASE), ("4.0.2", "4.1.2", "4.0.2")
+SAME, MIXED, FIRST = (RELEASE,) * 3, ("4.1.2", "4.2.2", RELEASE), ("4.0.2", "4.1.2", RELEASE)
 """The releases of the brokers; 4.0 is the first with the consumer protocol for production."""
-RUNS = [*((SAME, *client) for client in CLIENTS), (MIXED, *CLIENTS[3]), (FIRST, *CLIENTS[0])]
+RUNS = [*((brokers, *client) for brokers in (SAME, MIXED) for client in CLIENTS), (FIRST, *CLIENTS[0])]
 TIMEOUTS = {"session.timeout.ms": "50000", "heartbeat.interval.ms": "6000"}
 SCRIPTS = {
     KAFKA_PYTHON: """

@@ -1,5 +1,7 @@
 """Forecasts of steps in streams groups, beside what a broker of 4.4.0 did with three real members."""
 
+from uuid import UUID
+
 import pytest
 from attrs import evolve
 
@@ -40,6 +42,8 @@ PROCESSES |= dict.fromkeys(("a1", "a2"), "6ea1e31a-5bce-4c60-b905-f12f3e5f81b9")
 PROCESSES |= dict.fromkeys(("b1", "b2"), "580d3b34-67bf-4305-8f61-b9ec908d0024")
 PROCESSES |= dict.fromkeys(("c1", "c2"), "6b3238bd-587d-4990-8abc-6bd0990944df")
 
+PROCESSES |= {"x": str(UUID(int=0)), "y": str(UUID(int=2))}
+
 
 def group(members=SECOND, **facts):
     described = [
@@ -72,6 +76,15 @@ def test_a_restart_moves_what_it_moved_on_a_broker(members, which, real):
     assert [real] == [moved(outcome) for outcome in found.outcomes]
     assert [2] == [outcome.rebalances for outcome in found.outcomes]
     assert {*real} == {str(row.task) for outcome in found.outcomes for row in outcome.restored}
+
+
+def test_members_in_one_bucket_of_the_hash_map_of_the_coordinator_come_in_either_order():
+    """It decides if their processes are in one bucket, too; only the order of the description was played."""
+    members = {"x": ("AaAa", "0_3"), "y": ("BBBB", "0_1"), "inst-2": FIRST["inst-2"]}  # x and y: the same hash code
+    found = forecast_streams_group(group(members), parse_operation("restart inst-2"))
+
+    owners = {(moved(outcome)["0_0"], moved(outcome)["0_2"]) for outcome in found.outcomes}
+    assert {("x", "y"), ("y", "x")} == owners
 
 
 def test_a_process_that_is_back_reports_its_stores_and_gets_the_standbys_that_it_got_on_a_broker():
