@@ -3,35 +3,16 @@
 The adapter for confluent-kafka and the simulation drive the same objects.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.streams_group._member import StreamsGroupMember
 from streams_assignor.streams_group._timers import HeartbeatTimer, StatusTimer
 from streams_assignor.streams_group._topology import topology_fields
 from streams_assignor.streams_group.model import (
-    Callback,
     CallbackKind,
     HeartbeatErrorReaction,
     MemberFailure,
     MemberProfile,
-    Status,
-    StatusReaction,
     StreamsMemberState,
     StreamsTasks,
     offset_fields,
 )
-
-__all__ = [
-    "Callback",
-    "CallbackKind",
-    "HeartbeatErrorReaction",
-    "HeartbeatTimer",
-    "MemberFailure",
-    "MemberProfile",
-    "Status",
-    "StatusReaction",
-    "StatusTimer",
-    "StreamsGroupMember",
-    "StreamsMemberState",
-    "StreamsTasks",
-    "offset_fields",
-    "topology_fields",
-]

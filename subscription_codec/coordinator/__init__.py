@@ -4,9 +4,9 @@
 each type. Userdata inside a record stays bytes; ``codec.consumer_protocol`` decodes it.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.codec.coordinator._records import (
     RecordKey,
-    RecordValue,
     decode_key,
     decode_value,
     encode_key,
@@ -14,15 +14,3 @@ from streams_assignor.codec.coordinator._records import (
     record_type_number,
 )
 from streams_assignor.codec.coordinator._tables import RECORD_TYPES, RecordType
-
-__all__ = [
-    "RECORD_TYPES",
-    "RecordKey",
-    "RecordType",
-    "RecordValue",
-    "decode_key",
-    "decode_value",
-    "encode_key",
-    "encode_value",
-    "record_type_number",
-]

@@ -5,6 +5,7 @@
 are in ``codec.coordinator``.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.codec.streams_group._codec import decode_message, encode_message
 from streams_assignor.codec.streams_group._tables import (
     DESCRIBE,
@@ -12,20 +13,5 @@ from streams_assignor.codec.streams_group._tables import (
     JOIN_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
-    STATUS_CODES,
     TOPOLOGY_DESCRIPTION_UPDATE,
-    Api,
 )
-
-__all__ = [
-    "DESCRIBE",
-    "HEARTBEAT",
-    "JOIN_GROUP_MEMBER_EPOCH",
-    "LEAVE_GROUP_MEMBER_EPOCH",
-    "LEAVE_GROUP_STATIC_MEMBER_EPOCH",
-    "STATUS_CODES",
-    "TOPOLOGY_DESCRIPTION_UPDATE",
-    "Api",
-    "decode_message",
-    "encode_message",
-]

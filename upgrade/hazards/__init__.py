@@ -3,6 +3,7 @@
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.upgrade.hazards._application import (
     BORROWED_LIBRARY,
     MISSING_LIBRARY,
@@ -20,11 +21,9 @@ from streams_assignor.upgrade.hazards._application import (
 )
 from streams_assignor.upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
 from streams_assignor.upgrade.hazards._conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
-from streams_assignor.upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Contradiction, Subject
+from streams_assignor.upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Subject
 from streams_assignor.upgrade.hazards._guide_entries import (
     Guide,
-    GuideEntry,
-    PassedEntries,
     Rule,
     entries_between,
     guide_entries,
@@ -48,9 +47,9 @@ from streams_assignor.upgrade.hazards._judgement import (
     severe_bugs,
     with_fixed_releases,
 )
-from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, WITHOUT_ROW, KnownBug
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, WITHOUT_ROW
 from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, resolve_remedy
-from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
+from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS
 from streams_assignor.upgrade.hazards._streams_groups import TOPOLOGY_UPDATES, in_streams_group
 from streams_assignor.upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from streams_assignor.upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
@@ -78,90 +77,3 @@ from streams_assignor.upgrade.hazards._wrappers import (
     wrapper_for,
     wrapper_lines,
 )
-
-__all__ = [
-    "BORROWED_LIBRARY",
-    "CLEAN_UP",
-    "CLEAN_UP_CLASSES",
-    "CLIENT_SUPPLIER",
-    "CONTRADICTIONS",
-    "COULD_SET",
-    "EMPTY_DIRECTORY",
-    "HAZARDS",
-    "KNOWN_BUGS",
-    "MISSING_LIBRARY",
-    "NAMED_TOPOLOGIES",
-    "NOT_RUN",
-    "PASSIVE_LIBRARIES",
-    "PATTERN_SOURCES",
-    "STANDBYS",
-    "STATIC_AFTERWARDS",
-    "STORES",
-    "STORE_FORMATS",
-    "TOPOLOGY_UPDATES",
-    "UNKNOWN_VALUE",
-    "UNSET",
-    "WITHOUT_ROW",
-    "YOURS",
-    "Answer",
-    "Application",
-    "ApplicationTopology",
-    "Ask",
-    "Brokers",
-    "CheckedScope",
-    "CodeFacts",
-    "CodeSettings",
-    "Concern",
-    "Condition",
-    "Contradiction",
-    "GroupFacts",
-    "Guide",
-    "GuideEntry",
-    "Hazard",
-    "HazardSubject",
-    "JudgedFeatures",
-    "JudgedHazard",
-    "KnownBug",
-    "Lacking",
-    "LoadedFile",
-    "PassedEntries",
-    "ReadGuides",
-    "ReleaseRange",
-    "Remedy",
-    "RemedyKind",
-    "Rule",
-    "Setting",
-    "SettingFacts",
-    "Severity",
-    "StepKind",
-    "StoreFormat",
-    "Subject",
-    "TopologyChange",
-    "WayBack",
-    "WayBackVerdict",
-    "WrapperLine",
-    "assumptions_of",
-    "compare_topologies",
-    "count_by_severity",
-    "count_concerns",
-    "edit",
-    "entries_between",
-    "guide_entries",
-    "hazards_between",
-    "in_streams_group",
-    "judge_condition",
-    "judge_features",
-    "judge_hazards",
-    "order_hazards",
-    "parse_subtopologies",
-    "resolve_remedy",
-    "scope_of",
-    "severe_bugs",
-    "source_of",
-    "static_downgrade",
-    "version_number",
-    "way_back",
-    "with_fixed_releases",
-    "wrapper_for",
-    "wrapper_lines",
-]

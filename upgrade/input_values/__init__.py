@@ -5,6 +5,7 @@ Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueErro
 a writer.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.upgrade.input_values._files import (
     MAX_CAPTURE_BYTES,
     MAX_FILE_BYTES,
@@ -16,26 +17,8 @@ from streams_assignor.upgrade.input_values._files import (
 )
 from streams_assignor.upgrade.input_values._properties import parse_properties, parse_property_lines
 from streams_assignor.upgrade.input_values._text import (
-    MAX_LEVELS,
     InvalidInput,
     parse_json,
     parse_number,
     require_shallow,
 )
-
-__all__ = [
-    "MAX_CAPTURE_BYTES",
-    "MAX_FILE_BYTES",
-    "MAX_LEVELS",
-    "InvalidInput",
-    "open_input",
-    "parse_json",
-    "parse_number",
-    "parse_properties",
-    "parse_property_lines",
-    "read_all",
-    "read_input",
-    "read_lines",
-    "read_text",
-    "require_shallow",
-]

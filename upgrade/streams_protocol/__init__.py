@@ -3,8 +3,9 @@
 Facts are rows of tables; ``planner`` and ``preflight``, the judgement of a live group, are pure.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.upgrade.streams_protocol._commands import Target
-from streams_assignor.upgrade.streams_protocol._facts import STREAMS_VERSION, SURVIVALS, Protocol
+from streams_assignor.upgrade.streams_protocol._facts import SURVIVALS, Protocol
 from streams_assignor.upgrade.streams_protocol._hazards import TO_STREAMS
 from streams_assignor.upgrade.streams_protocol._requirements import (
     REQUIREMENTS,
@@ -14,17 +15,3 @@ from streams_assignor.upgrade.streams_protocol._requirements import (
     RequirementStatus,
     reliances_named,
 )
-
-__all__ = [
-    "REQUIREMENTS",
-    "STREAMS_VERSION",
-    "SURVIVALS",
-    "TO_STREAMS",
-    "Facts",
-    "JudgedRequirement",
-    "Protocol",
-    "Reliance",
-    "RequirementStatus",
-    "Target",
-    "reliances_named",
-]

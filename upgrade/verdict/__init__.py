@@ -1,5 +1,6 @@
 """The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
 
+# mypy: implicit-reexport
 from streams_assignor.upgrade.verdict._topology_features import facts_of_topology, features_of_nodes
 from streams_assignor.upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
@@ -10,18 +11,3 @@ from streams_assignor.upgrade.verdict.conditions import (
     topology_conditions,
 )
 from streams_assignor.upgrade.verdict.guidance import NO_GUIDANCE, Guidance, advised_hop, guidance
-
-__all__ = [
-    "NO_GUIDANCE",
-    "UNKNOWN_TOPOLOGY",
-    "Guidance",
-    "TopologyFacts",
-    "TopologyFeature",
-    "Verdict",
-    "advised_hop",
-    "facts_of_topology",
-    "features_named",
-    "features_of_nodes",
-    "guidance",
-    "topology_conditions",
-]

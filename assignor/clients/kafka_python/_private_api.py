@@ -6,6 +6,7 @@ Those of its connections are in ``_private_connection``.
 there and does not fail in a rebalance.
 """
 
+# mypy: implicit-reexport
 from __future__ import annotations
 
 import time
@@ -52,42 +53,6 @@ from streams_assignor.clients.kafka_python._private_connection import (
 from streams_assignor.codec import DecodeError
 from streams_assignor.codec.consumer_protocol import decode_consumer_assignment
 from streams_assignor.upgrade.cluster.client.answer_check import check_answer
-
-__all__ = [
-    "PRIVATE_NAMES",
-    "AbstractPartitionAssignor",
-    "ApiMessage",
-    "DescribeConfigsRequest",
-    "DescribeGroupsRequest",
-    "DescribeLogDirsRequest",
-    "FindCoordinatorRequest",
-    "HeartbeatRequest",
-    "JoinGroupRequest",
-    "JoiningMember",
-    "LeaveGroupRequest",
-    "ListGroupsRequest",
-    "ListOffsetsRequest",
-    "MetadataRequest",
-    "OffsetFetchRequest",
-    "RebalanceProtocol",
-    "SyncGroupRequest",
-    "call_later",
-    "call_soon",
-    "check_private_names",
-    "commit_identity",
-    "coordinator_node",
-    "disable_auto_topic_creation",
-    "hook_delivery",
-    "hook_rebalance_callbacks",
-    "hook_session",
-    "is_generation_lost",
-    "leave_group",
-    "request_rejoin",
-    "send_commit",
-    "send_heartbeat",
-    "session_seconds",
-    "withdraw_rejoin",
-]
 
 TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
 """The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""

@@ -3,12 +3,10 @@
 ``clients`` reads the offsets; what follows from them is pure.
 """
 
+# mypy: implicit-reexport
 from streams_assignor.groups.described_group import GroupOffsets
 from streams_assignor.groups.offsets._gauges import group_gauges
 from streams_assignor.groups.offsets._lag import (
-    PartitionLag,
-    StateLag,
-    TaskLag,
     active_state_lags,
     offset_request,
     partition_lags,
@@ -17,27 +15,5 @@ from streams_assignor.groups.offsets._lag import (
 )
 from streams_assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
 from streams_assignor.groups.offsets._over_time import GroupsOverTime, LagState
-from streams_assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
+from streams_assignor.groups.offsets._summary import check_lag, lag_json, lag_summary
 from streams_assignor.groups.offsets._unread import UnreadRecordsDetector
-
-__all__ = [
-    "ChangelogSizes",
-    "GroupOffsets",
-    "GroupsOverTime",
-    "LagState",
-    "LagSummary",
-    "OffsetRequest",
-    "PartitionLag",
-    "StateLag",
-    "TaskLag",
-    "UnreadRecordsDetector",
-    "active_state_lags",
-    "check_lag",
-    "group_gauges",
-    "lag_json",
-    "lag_summary",
-    "offset_request",
-    "partition_lags",
-    "state_lags",
-    "task_lags",
-]
