@@ -19,7 +19,6 @@ OTHER_SPELLING = re.compile(rf"({'|'.join([*STEMS.split(), 'special', 'summar', 
 
 # Names that several classes have, and why.
 SHARED_CLASS_NAMES = {
-    "GroupLookup": "one interface, implemented with each client library",
     "StreamsPartitionAssignor": "one adapter, implemented with each client library; an application imports one of them",
 }
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from streams_assignor.cli.group._lookup import Lookup
 from streams_assignor.cli.group.watch import CONFIRM_SECONDS, Look
 from streams_assignor.formats.text import printable
 from streams_assignor.groups import (
@@ -28,6 +27,9 @@ from streams_assignor.groups.offsets import UnreadRecordsDetector, check_lag, of
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.releases import Release
 
+if TYPE_CHECKING:
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
 _NEAREST: Final = 3
 
 
@@ -35,7 +37,7 @@ _NEAREST: Final = 3
 class Looks:
     """Looks at a group, or at all of a cluster, and what they remember."""
 
-    lookup: Lookup
+    lookup: GroupLookup
     name: str | None = None
     """The group; None: all groups."""
     assume: Release | None = None

@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from streams_assignor.cli.group._look import Looks, progress_report
-from streams_assignor.cli.group._lookup import Lookup, load_lookup
 from streams_assignor.cli.group._options import WORDS, InspectionOptions
 from streams_assignor.cli.group._output import OUTPUTS, Output
 from streams_assignor.cli.group._wait import StateFile, WaitCondition, wait_for
@@ -40,6 +39,7 @@ from streams_assignor.upgrade.extras import MissingExtraError
 from streams_assignor.upgrade.releases import ResolvedRelease
 
 if TYPE_CHECKING:
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
     from streams_assignor.spark_sim.forecast import Operation
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 
@@ -97,9 +97,11 @@ def _complete_words(context: click.Context, parameter: click.Parameter, incomple
     words = [] if given else ["list", *WORDS]
     names: Sequence[str] = ()
     with suppress(click.ClickException, ClusterError, MissingExtraError):  # a shell shows no error
+        from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
-        lookup = load_lookup()(servers, config.settings, _COMPLETION_SECONDS)
+        lookup = GroupLookup(servers, config.settings, _COMPLETION_SECONDS)
         names = [name for name in lookup.names() if name == printable(name)]
     return [word for word in (*words, *names) if word.startswith(incomplete)]
 
@@ -186,7 +188,9 @@ def group(context: click.Context, /, bootstrap_servers: str | None, command_conf
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     limit = (options.timeout or WAIT_SECONDS) if options.condition else 0.0
-    lookup = load_lookup()(servers, config.settings, min(seconds, limit) if limit else options.timeout or seconds)
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
+    lookup = GroupLookup(servers, config.settings, min(seconds, limit) if limit else options.timeout or seconds)
     if options.operation:
         _forecast(lookup, options, options.operation)
         return
@@ -210,7 +214,7 @@ def group(context: click.Context, /, bootstrap_servers: str | None, command_conf
     context.exit(_show(looks.look, shown, interval=pause, check=options.check))
 
 
-def _looks(lookup: Lookup, options: InspectionOptions) -> Looks:
+def _looks(lookup: GroupLookup, options: InspectionOptions) -> Looks:
     """Return the looks that the options ask for."""
     repeats = options.watch or options.condition
     with_lag = options.max_lag is not None or not repeats if options.reads_lag is None else options.reads_lag
@@ -257,7 +261,7 @@ def _wait(
     return result.status
 
 
-def _forecast(lookup: Lookup, options: InspectionOptions, operation: Operation) -> None:
+def _forecast(lookup: GroupLookup, options: InspectionOptions, operation: Operation) -> None:
     """Look at a group once and print what a step does to it."""
     config = read_config(options.settings_file)
     session_s = session_timeout_of(options.session_timeout, options.settings_file)
@@ -300,13 +304,14 @@ def _show_fleet(
     """Look once at each cluster and print its Streams groups beside a release; return the exit status."""
     from streams_assignor.cli.group._fleet import cluster_of, show_fleet  # a look without plans is made sooner
     from streams_assignor.cli.plan.live_group import read_brokers
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
     silence_client_logs()
     seen = []
     for name, (servers, config) in clusters.items():
         step(f"{name}: looking at groups and brokers")
         seconds = options.timeout or config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
-        lookup = load_lookup()(servers, config.settings, seconds)
+        lookup = GroupLookup(servers, config.settings, seconds)
         current = _looks(lookup, options).look()
         brokers, why = read_brokers(servers, config, seconds)
         seen.append(cluster_of(name, current, brokers, why, target, options.assumed))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import click
 from attrs import evolve
 
-from streams_assignor.cli.group._lookup import load_lookup
 from streams_assignor.cli.params import silence_client_logs
 from streams_assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
@@ -41,10 +40,12 @@ _MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 
 def read_group(name: str, servers: str, config: CommandConfig, assume: Release | None) -> LiveGroup:
     """Describe a group and its brokers; ``ClickException`` if it does not exist or no broker answers."""
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     try:
-        described = load_lookup()(servers, config.settings, seconds).group(name)
+        described = GroupLookup(servers, config.settings, seconds).group(name)
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
     brokers, why = read_brokers(servers, config, seconds)
@@ -58,13 +59,14 @@ def read_migration(
 
     ``ClickException`` if no broker answers.
     """
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
     from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     try:
         brokers = FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes()
-        lookup = load_lookup()(servers, config.settings, seconds)
+        lookup = GroupLookup(servers, config.settings, seconds)
         configurations = lookup.group_settings()
         try:
             return brokers, live_group(lookup.group(name), brokers), configurations

@@ -9,14 +9,16 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from streams_assignor.cli.group._lookup import Lookup
 from streams_assignor.groups.described_group import DescribedGroupMember
 from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
 from streams_assignor.upgrade.input_values import InvalidInput, parse_json
+
+if TYPE_CHECKING:
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
 LOCKED: Final = 5
 _SUFFIX: Final = "-roll-lock"
@@ -44,7 +46,7 @@ def lock_name(group: str) -> str:
 
 @contextmanager
 def cluster_lock(
-    group: str, servers: str, settings: Mapping[str, Any], lookup: Lookup, report: Callable[[str], object]
+    group: str, servers: str, settings: Mapping[str, Any], lookup: GroupLookup, report: Callable[[str], object]
 ) -> Iterator[Callable[[], None]]:
     """Hold the lock of a group, and yield what raises ``LockLost`` if it is not held any more.
 
@@ -77,7 +79,7 @@ def cluster_lock(
         yield lock.check
 
 
-def _holder(lookup: Lookup, name: str) -> str:
+def _holder(lookup: GroupLookup, name: str) -> str:
     """Return who holds a lock, as far as the cluster says; empty if nobody is known to."""
     try:
         described = lookup.group(name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from streams_assignor.cli.group._lookup import Lookup
 from streams_assignor.cli.group.watch import error_text
 from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._secrets import without_secrets
@@ -20,6 +20,9 @@ from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.roll.group_observation import GroupObservation, PartitionOffsets, StateBehind
 
+if TYPE_CHECKING:
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
 
 @frozen
 class LiveLook:
@@ -30,7 +33,7 @@ class LiveLook:
 
 
 def look_at(
-    lookup: Lookup,
+    lookup: GroupLookup,
     name: str,
     names: InstanceNames,
     assume: Release | None = None,

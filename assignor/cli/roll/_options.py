@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from attrs import field, frozen
 
-from streams_assignor.cli.group._lookup import Lookup
 from streams_assignor.cli.group.what_if import read_config, session_timeout_of
 from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
@@ -23,6 +22,9 @@ from streams_assignor.upgrade.roll.plan import (
     STOP,
     RollLimits,
 )
+
+if TYPE_CHECKING:
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
 PERSISTENT, EPHEMERAL = "persistent", "ephemeral"
 """Whether an instance that starts finds its state stores."""
@@ -134,5 +136,5 @@ class LiveTarget:
 
     servers: str
     config: CommandConfig = field(repr=False)
-    lookup: Lookup
+    lookup: GroupLookup
     assume: Release | None

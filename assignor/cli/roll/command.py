@@ -15,7 +15,6 @@ from attrs import evolve
 
 from streams_assignor.cli._exit_status import CommandFailed
 from streams_assignor.cli._files import refuse_same_files
-from streams_assignor.cli.group._lookup import load_lookup
 from streams_assignor.cli.lazy_group import discard_output
 from streams_assignor.cli.params import (
     ASSUME,
@@ -178,6 +177,8 @@ def roll(
     options = RollOptions(group=group or BROKERS, **given)
     commands, verbs = options.commands()
     options.probe()
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
     options.check_releases()
     if options.dry_run and (options.back or options.answer):
         raise click.UsageError("--dry-run shows the plan of a new roll, so it fits neither --back nor --answer")
@@ -188,7 +189,7 @@ def roll(
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
-    lookup = load_lookup()(servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
+    lookup = GroupLookup(servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
     target = LiveTarget(servers, config, lookup, resolve_release(options.assume).release if options.assume else None)
     try:
         if brokers:
