@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from operator import add, sub
 from random import Random
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 from attrs import asdict, astuple, define, evolve, frozen
@@ -174,17 +174,17 @@ def restart_order(
     observed = with_standbys(observed)
     names = sorted(process.name for process in observed.processes)
     ids = {name: new_process_id(name) for name in names}
-    starts: dict[str, list[_ClassicGroup]] = {}
+    starts: dict[str, list[tuple[LiveSimulation, Mapping[str, Instance]]]] = {}
     protocols = set[str]()
     for possible in possible_groups(observed, names[:1], now_ms):
         started = {name: operation.instance or possible.instances[name] for name in names}
         group = possible.continued(now_ms, ids, ephemeral=ephemeral)
-        starts.setdefault(possible.leading, []).append(_ClassicGroup(group, started))
+        starts.setdefault(possible.leading, []).append((group, started))
         protocols.add(possible.rebalance_protocol)
     return cheapest_order(
-        next(iter(starts.values())),
+        [_played(*group) for group in next(iter(starts.values()))],
         [
-            [group.with_next_leader(process) for group in groups]
+            [_played(*group, process) for group in groups]
             for groups in starts.values()
             for process in _next_leaders(observed)
         ],
@@ -205,27 +205,20 @@ def restart_order(
     )
 
 
-class PlayedGroup(Protocol):
+@frozen(eq=False)
+class PlayedGroup:
     """A group as it may be, after some restarts."""
 
-    @property
-    def cost(self) -> Cost:
-        """Of the restarts until now."""
-
-    @property
-    def leader(self) -> str:
-        """The process that leads; empty: none."""
-
-    @property
-    def state(self) -> Hashable:
-        """The key of the group's future: groups with equal ones do so alike."""
-
-    @property
-    def violation_texts(self) -> Sequence[str]:
-        """The failure."""
-
-    def restarted(self, process: str, *, after_session: bool) -> Self:
-        """Return a copy whose process was restarted, and that has come to rest."""
+    cost: Cost
+    """Of the restarts until now."""
+    state: Hashable
+    """The key of the group's future: groups with equal ones do so alike."""
+    restarted: Callable[[str, bool], PlayedGroup]
+    """Returns the group after another restart, at rest: of which process, and whether it is back after its session."""
+    leader: str = ""
+    """The process that leads; empty: none."""
+    violation_texts: Sequence[str] = ()
+    """The failure."""
 
 
 def cheapest_order(
@@ -295,41 +288,21 @@ def new_process_id(process: str) -> UUID:
     return UUID(int=Random(process).getrandbits(128))
 
 
-@frozen(eq=False)
-class _ClassicGroup:
-    simulation: LiveSimulation
-    started: Mapping[str, Instance]
-    """The next configuration of each process."""
+def _played(simulation: LiveSimulation, started: Mapping[str, Instance], next_leader: str | None = None) -> PlayedGroup:
+    """Return a classic group, with the next configuration of each process, and the process that leads next."""
+    if next_leader is not None:
+        simulation = simulation.fork()
+        simulation.elect(next_leader)
 
-    @property
-    def cost(self) -> Cost:
-        return Cost.of(self.simulation)
-
-    @property
-    def leader(self) -> str:
-        return self.simulation.leader
-
-    @property
-    def state(self) -> Hashable:
-        return self.simulation.state
-
-    @property
-    def violation_texts(self) -> Sequence[str]:
-        return self.simulation.violation_texts
-
-    def with_next_leader(self, process: str | None) -> Self:
-        """Return a copy in which this process leads whenever a leader has gone."""
-        group = self.simulation.fork()
-        group.elect(process)
-        return evolve(self, simulation=group)
-
-    def restarted(self, process: str, *, after_session: bool) -> Self:
-        group = self.simulation.fork()
+    def restarted(process: str, after_session: bool) -> PlayedGroup:
+        group = simulation.fork()
         if after_session:
             group.stop(process)
-        group.start({process: self.started[process]}).finish()
+        group.start({process: started[process]}).finish()
         group.events.clear()  # nobody reads them, and there are many groups
-        return evolve(self, simulation=group)
+        return _played(group, started)
+
+    return PlayedGroup(Cost.of(simulation), simulation.state, restarted, simulation.leader, simulation.violation_texts)
 
 
 @frozen(eq=False)
@@ -419,7 +392,7 @@ class _Search:
     def _restart(self, beginning: _Beginning, process: str, *, after_session: bool = False) -> _Beginning:
         groups = []
         for before in beginning.groups:
-            groups.append(before.restarted(process, after_session=after_session))
+            groups.append(before.restarted(process, after_session))
             self.plays += 1
             self.on_played(self.plays)
         remaining = tuple(name for name in beginning.remaining if name != process)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 from uuid import UUID
 
 from attrs import evolve, field, frozen
@@ -26,7 +26,13 @@ from streams_assignor.spark_sim.forecast.forecast import Forecast, MovedTask, Ou
 from streams_assignor.spark_sim.forecast.live_simulation import NEW_PROCESS, RestoredStore
 from streams_assignor.spark_sim.forecast.observation import ForecastError, observed_processes
 from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
-from streams_assignor.spark_sim.forecast.restart_order import MOST_EXACT, Cost, RestartOrder, cheapest_order
+from streams_assignor.spark_sim.forecast.restart_order import (
+    MOST_EXACT,
+    Cost,
+    PlayedGroup,
+    RestartOrder,
+    cheapest_order,
+)
 from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
@@ -152,7 +158,7 @@ def streams_restart_order(
     has_threads = len(rebalances) < len(members)
     draws = _ORDER_DRAWS if len(rebalances) <= MOST_EXACT else 1
     groups = [
-        _PlayedGroup(members, _Way(rules, draw, ephemeral, reports, one_by_one), group)
+        _played(members, _Way(rules, draw, ephemeral, reports, one_by_one), group, Cost())
         for rules in _possible_rules(group)
         for reports in _reports(ephemeral=ephemeral)
         for one_by_one in (False, True)[: 1 + has_threads]
@@ -305,29 +311,17 @@ class _Away:
         return [self.members, *_returned(self.members, batches, way.rules)], epochs
 
 
-@frozen(eq=False)
-class _PlayedGroup:
-    """A group after some restarts; the ids of a process are drawn alike in each order, so that they can be compared."""
+def _played(members: Mapping[str, _Member], way: _Way, group: InspectedGroup, cost: Cost) -> PlayedGroup:
+    """Return a group after some restarts; ids are drawn alike in each order, so that orders can be compared."""
 
-    members: Mapping[str, _Member]
-    way: _Way
-    group: InspectedGroup
-    """The group as it was before."""
-    cost: Cost = field(factory=Cost)
-    leader: ClassVar = ""
-    violation_texts: ClassVar = ()
+    def restarted(process: str, after_session: bool) -> PlayedGroup:
+        away = _Away.of(members, [process], way.rules, after_session=after_session)
+        course, epochs = away.back(away.closed, way, random.Random(f"{way.draw} {process}"))
+        outcome = _outcome([members, *course], epochs, group, [process] if way.ephemeral else [])
+        step = Cost(moves=outcome.moves, stores=len(outcome.restored), rebalances=outcome.rebalances)
+        return _played(course[-1], way, group, cost + step)
 
-    @property
-    def state(self) -> Hashable:
-        return frozenset(self.members.items())
-
-    def restarted(self, process: str, *, after_session: bool) -> Self:
-        away = _Away.of(self.members, [process], self.way.rules, after_session=after_session)
-        course, epochs = away.back(away.closed, self.way, random.Random(f"{self.way.draw} {process}"))
-        stateless = [process] if self.way.ephemeral else []
-        outcome = _outcome([self.members, *course], epochs, self.group, stateless)
-        cost = Cost(moves=outcome.moves, stores=len(outcome.restored), rebalances=outcome.rebalances)
-        return evolve(self, members=course[-1], cost=self.cost + cost)
+    return PlayedGroup(cost, frozenset(members.items()), restarted)
 
 
 @frozen
