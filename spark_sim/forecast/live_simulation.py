@@ -162,9 +162,10 @@ class LiveSimulation(MeasuredSimulation):
         """The failures until now."""
         return tuple(f"{violation.property} ({violation.text})" for violation in self.violations)
 
-    def elect(self, process: str) -> None:
-        """Let a process lead when the leader has gone."""
-        self.coordinator.election_rule = self.workload.member_names(process)[0]
+    def elect(self, process: str | None) -> None:
+        """Let a process lead when the leader has gone; None: the one that is longest in the group."""
+        if process is not None:
+            self.coordinator.election_rule = self.workload.member_names(process)[0]
 
     # -- what happens to the group ---------------------------------------------------------------------------------
 

@@ -14,9 +14,6 @@ from streams_assignor.spark_sim.advice.upgrade_guide import derive_guide, entry_
 from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.spark_sim.search.cell_result import CellResult
-from streams_assignor.spark_sim.sweep._regression_units import regression_units
-from streams_assignor.spark_sim.sweep._roll_units import roll_units
-from streams_assignor.spark_sim.sweep._streams_units import streams_units
 from streams_assignor.spark_sim.sweep.broker_units import (
     BrokerUnit,
     all_line_pairs,
@@ -24,6 +21,7 @@ from streams_assignor.spark_sim.sweep.broker_units import (
 )
 from streams_assignor.spark_sim.sweep.equivalence import deviation_class, merge_results, upgrade_class
 from streams_assignor.spark_sim.sweep.operator_deviations import possible_deviations
+from streams_assignor.spark_sim.sweep.search_units import regression_units, roll_units, streams_units
 from streams_assignor.spark_sim.sweep.tables.engine import TableStore
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables
 from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
@@ -139,31 +137,22 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
 
 def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
     """Return the searches for Kafka's known bugs, in one affected and one fixed pair each, or in ``every`` pair."""
-    units = tuple(regression_units(every=every, **how_far))
-    keys = tuple(unit.cell for unit in units)
-    return Suite(
-        REGRESSION_SUITE,
-        REGRESSION_SUITE,
-        units,
-        keys,
-        _in_order,
-        _FILES[REGRESSION_SUITE],
-        {"every": every, **how_far},
-    )
+    return _search_suite(REGRESSION_SUITE, regression_units(every=every, **how_far), {"every": every, **how_far})
 
 
 def streams_suite() -> Suite:
     """Return the searches for the findings about streams groups (KIP-1071), where each is and where it is not."""
-    units = tuple(streams_units())
-    keys = tuple(unit.cell for unit in units)
-    return Suite(REGRESSION_SUITE, "streams", units, keys, _in_order, _FILES[REGRESSION_SUITE])
+    return _search_suite("streams", streams_units(), {})
 
 
 def roll_suite() -> Suite:
     """Return the rolls of a few plans, with faults: what each must not do."""
-    units = tuple(roll_units())
+    return _search_suite("roll", roll_units(), {})
+
+
+def _search_suite(name: str, units: Sequence[WorkUnit], how_far: Mapping[str, Any]) -> Suite:
     keys = tuple(unit.cell for unit in units)
-    return Suite(REGRESSION_SUITE, "roll", units, keys, _in_order, _FILES[REGRESSION_SUITE])
+    return Suite(REGRESSION_SUITE, name, tuple(units), keys, _in_order, _FILES[REGRESSION_SUITE], how_far)
 
 
 def _history_json(results: Sequence[Any]) -> str:

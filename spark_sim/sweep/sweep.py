@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,6 @@ from attrs import frozen
 from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, Log, Processes, WorkProgress
 from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
 from streams_assignor.spark_sim.search.cell_result import CellResult
-from streams_assignor.spark_sim.sweep._local import LocalSweep
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions, open_engine
 from streams_assignor.spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
 from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
@@ -41,6 +41,7 @@ from streams_assignor.spark_sim.sweep.suites import (
 )
 from streams_assignor.spark_sim.sweep.tables.engine import SweepJob, TableStore
 from streams_assignor.spark_sim.sweep.tables.formats import require_format
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables, commit_task
 from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
 from streams_assignor.spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES
@@ -161,6 +162,22 @@ def read_with_spark(
         return read_store(job.store, out)
 
 
+class _LocalSweep(SweepJob):
+    """A sweep in processes of this machine, each of which commits a task at a time to a folder."""
+
+    def __init__(self, engine: Processes, folder: Path) -> None:
+        self.engine: Processes = engine
+        self.store = LocalTables(folder)
+        self.compute = partial(_commit_batch, folder)
+
+    def refuse_earlier_driver(self) -> None:
+        """Do nothing: the folder is locked."""
+
+
+def _commit_batch(folder: Path, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
+    return [committed for task in tasks for committed in commit_task(task, folder)]
+
+
 @contextmanager
 def _job(
     options: EngineOptions, out: str | Path, folder: Path | None, storage_format: str, log: Log
@@ -168,7 +185,7 @@ def _job(
     with open_engine(options, log, "streams-assignor sweep") as engine:
         if isinstance(engine, Processes):
             assert folder is not None
-            yield LocalSweep(engine, folder)
+            yield _LocalSweep(engine, folder)
         else:
             assert isinstance(engine, SparkEngine)
             uri = str(out).rstrip("/") if folder is None else folder_uri(folder)

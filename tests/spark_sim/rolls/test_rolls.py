@@ -13,9 +13,9 @@ from streams_assignor.spark_sim.rolls.properties import WORKS
 from streams_assignor.spark_sim.rolls.searches import ROLLS, RollSearch
 from streams_assignor.spark_sim.rolls.state import RollBudget
 from streams_assignor.spark_sim.search.bfs import bfs
-from streams_assignor.spark_sim.sweep._roll_units import RollUnit, roll_units
 from streams_assignor.spark_sim.sweep.report._regression_lines import judge
 from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.search_units import RollUnit, roll_units
 from streams_assignor.spark_sim.sweep.suites import roll_suite
 from streams_assignor.upgrade.roll import engine
 

@@ -26,7 +26,7 @@ from streams_assignor.spark_sim.streams_groups.properties import (
     STATIC_RETURNS,
     TARGET_COMPLETE,
 )
-from streams_assignor.spark_sim.sweep._streams_units import streams_units
+from streams_assignor.spark_sim.sweep.search_units import streams_units
 from streams_assignor.streams_group import MemberProfile
 from streams_assignor.streams_group import StreamsGroupMember as Member
 from tests.assignor.streams_group import test_member

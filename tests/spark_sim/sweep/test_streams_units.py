@@ -10,10 +10,10 @@ from attrs import evolve
 from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from streams_assignor.spark_sim.streams_groups.searches import FINDINGS, StreamsSearch
-from streams_assignor.spark_sim.sweep._streams_units import streams_units
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.report._regression_lines import judge
 from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.search_units import streams_units
 from streams_assignor.spark_sim.sweep.suites import HISTORY, FinishedSweep, exports, streams_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables
