@@ -12,6 +12,7 @@ from streams_assignor.spark_sim.streams_groups.task_assignor._types import (
     StreamsTaskId,
     TargetAssignment,
     TaskAssignorError,
+    TopologyDescriber,
     UnknownReleaseError,
     by_subtopology,
 )

@@ -1,21 +1,9 @@
 """The address of a node, as a client connects to it."""
 
-from typing import Protocol
+from typing import Any
 
 
-class Node(Protocol):
-    """A node in an answer of a broker; the client libraries have classes of their own for it."""
-
-    @property
-    def host(self) -> str:
-        """Its host name or IP address."""
-
-    @property
-    def port(self) -> int:
-        """The port of its listener."""
-
-
-def node_address(node: Node) -> str:
+def node_address(node: Any) -> str:
     """Return ``host:port`` of a node; an IPv6 address is in brackets.
 
     >>> from types import SimpleNamespace

@@ -6,12 +6,13 @@ Facts that the user may not see are left out; that an answer is missing is an er
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from attrs import evolve
 from kafka.errors import for_code
 
 from streams_assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from streams_assignor.clients.kafka_python.broker_connection import BrokerConnection
 from streams_assignor.groups import DescribedGroup, topics_of, with_topic_metadata
 from streams_assignor.groups.described_group import (
     CONSUMER,
@@ -36,15 +37,7 @@ _WITH_CONFIGS: Final = (CONSUMER, STREAMS)
 _WITH_PARTITIONS: Final = (CONSUMER, SHARE)
 
 
-class BrokerRequests(Protocol):
-    """A connection to a broker."""
-
-    def send(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
-        """Send a request and return the response."""
-        ...
-
-
-def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline: Deadline) -> list[DescribedGroup]:
+def with_facts(groups: Iterable[DescribedGroup], node: BrokerConnection, deadline: Deadline) -> list[DescribedGroup]:
     """Add partition counts, missing topics, the record limit and settings, as far as the user may describe them.
 
     Raises:
@@ -67,7 +60,7 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     return with_topic_metadata(described, counts, _max_message_bytes(node, deadline), missing)
 
 
-def group_settings(node: BrokerRequests, broker: int, deadline: Deadline) -> Mapping[str, str]:
+def group_settings(node: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
     """Return the limits of configurations of groups and the policy of KIP-848 at a broker, if the user may see them."""
     rows = (*GROUP_CONFIGURATIONS, *CONSUMER_SETTINGS.values())
     names = {name for row in rows for name in (row.minimum_name, row.maximum_name) if name}
@@ -75,7 +68,7 @@ def group_settings(node: BrokerRequests, broker: int, deadline: Deadline) -> Map
     return {config.name: config.value for result in results for config in result.configs if config.value is not None}
 
 
-def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str]:
+def offline_partitions(node: BrokerConnection, deadline: Deadline) -> Iterator[str]:
     """Report partitions of the offsets topic without a leader: no broker lists their groups.
 
     Nothing is reported if the user may not describe that topic.
@@ -90,7 +83,7 @@ def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
 
 
-def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
+def _topics(node: BrokerConnection, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
     answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
     for topic in answer.topics:
@@ -103,7 +96,7 @@ def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> S
     return topics
 
 
-def _max_message_bytes(node: BrokerRequests, deadline: Deadline) -> int | None:
+def _max_message_bytes(node: BrokerConnection, deadline: Deadline) -> int | None:
     values = [
         config.value
         for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
@@ -120,7 +113,7 @@ def _number_of(value: str | None) -> int | None:
 
 
 def _group_configs(
-    node: BrokerRequests, groups: Sequence[DescribedGroup], deadline: Deadline
+    node: BrokerConnection, groups: Sequence[DescribedGroup], deadline: Deadline
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the settings of each group that are about its type, with the broker's defaults."""
     types = {group.name: group.type for group in groups}
@@ -136,7 +129,7 @@ def _group_configs(
 
 
 def _configs(
-    node: BrokerRequests, resource_type: int, names: Sequence[str], keys: Sequence[str] | None, deadline: Deadline
+    node: BrokerConnection, resource_type: int, names: Sequence[str], keys: Sequence[str] | None, deadline: Deadline
 ) -> list[Any]:
     resources = [
         DescribeConfigsRequest.DescribeConfigsResource(
