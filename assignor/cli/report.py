@@ -113,7 +113,7 @@ def _read(
 def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:
     """Replace all files of a sweep in a folder, which may have others; return the page."""
     from streams_assignor.spark_sim.sweep.folder import EXPORTS, REPORT
-    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.report.renderers import page_of
     from streams_assignor.spark_sim.sweep.suites import exports as files_of
     from streams_assignor.spark_sim.sweep.tables.publishing import open_results
 
@@ -134,7 +134,7 @@ def _write_page(sweep: FinishedSweep, page: Path) -> None:
     """
     from streams_assignor.spark_sim.model.scenario import ScenarioError
     from streams_assignor.spark_sim.sweep.folder import is_page
-    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.report.renderers import page_of
     from streams_assignor.spark_sim.sweep.tables.publishing import write_page
 
     try:

@@ -120,8 +120,7 @@ def sweep(
     from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE
     from streams_assignor.spark_sim.sweep.folder import REPORT
     from streams_assignor.spark_sim.sweep.report.console import print_judgement
-    from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS
-    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS, page_of
     from streams_assignor.spark_sim.sweep.spark.paths import local_folder
     from streams_assignor.spark_sim.sweep.sweep import chosen_engine
 

@@ -13,8 +13,8 @@ from streams_assignor.spark_sim.rolls.properties import WORKS
 from streams_assignor.spark_sim.rolls.searches import ROLLS, RollSearch
 from streams_assignor.spark_sim.rolls.state import RollBudget
 from streams_assignor.spark_sim.search.bfs import bfs
-from streams_assignor.spark_sim.sweep.report._regression_lines import judge
 from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.report.renderers import judge_searches
 from streams_assignor.spark_sim.sweep.search_units import RollUnit, roll_units
 from streams_assignor.spark_sim.sweep.suites import roll_suite
 from streams_assignor.upgrade.roll import engine
@@ -222,8 +222,8 @@ def test_a_result_says_that_nothing_was_found():
     result = RollUnit(search_of("one bounce", faults=0, answers=0, backs=0)).result()
 
     assert (True, False, 2) == (result.as_expected, result.found, result.schedules)
-    assert "no roll does what it must not" in judge([result]).text
-    assert "Upgrades by roll" in history_page([result], judge([result]))
+    assert "no roll does what it must not" in judge_searches([result]).text
+    assert "Upgrades by roll" in history_page([result], judge_searches([result]))
 
 
 def test_a_counterexample_is_a_trace_of_what_happens(monkeypatch):
@@ -234,7 +234,7 @@ def test_a_counterexample_is_a_trace_of_what_happens(monkeypatch):
     unit = RollUnit(search_of("one bounce", faults=0, answers=0, backs=0))
     result = unit.result()
 
-    assert not judge([result]).good
+    assert not judge_searches([result]).good
     assert ["roll asks about plan: continue", "roll waits"] == [step.step for step in unit.trace(result.example).steps]
 
 

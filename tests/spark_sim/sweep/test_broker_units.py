@@ -10,8 +10,8 @@ from streams_assignor.spark_sim.sweep.broker_units import (
     all_line_pairs,
     cell_keys,
 )
-from streams_assignor.spark_sim.sweep.report._broker_tables import _describe, judge
 from streams_assignor.spark_sim.sweep.report.judgement import example_lines
+from streams_assignor.spark_sim.sweep.report.renderers import _describe, judge_brokers
 from streams_assignor.spark_sim.sweep.suites import broker_suite, read_sweep
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
 from streams_assignor.spark_sim.sweep.tables.rows import BROKER_SUITE
@@ -81,7 +81,7 @@ def test_records_have_the_keys_of_records_of_upgrades():
 
 
 def judged(*results):
-    judgement = judge(results)
+    judgement = judge_brokers(results)
     return judgement.good, judgement.text
 
 

@@ -11,8 +11,8 @@ from streams_assignor.spark_sim.regressions.regression_search import RegressionR
 from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from streams_assignor.spark_sim.streams_groups.searches import FINDINGS, StreamsSearch
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
-from streams_assignor.spark_sim.sweep.report._regression_lines import judge
 from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.report.renderers import judge_searches
 from streams_assignor.spark_sim.sweep.search_units import streams_units
 from streams_assignor.spark_sim.sweep.suites import HISTORY, FinishedSweep, exports, streams_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
@@ -60,7 +60,7 @@ def test_spark_and_processes_have_the_same_tables(tmp_path):
 
 def test_each_finding_is_where_it_is_expected_and_its_example_shows_it(results):
     assert [] == [result.title for result in results if not result.as_expected]
-    assert judge(results).good
+    assert judge_searches(results).good
     for result in results:
         if result.confirmed:
             assert result.property in {violation.property for violation in trace_line(result.example).violations}
@@ -87,7 +87,7 @@ def test_a_finding_where_it_is_not_expected_is_a_failure(results):
     ]
 
     assert [] == [result for result in wrong if result.as_expected]
-    assert not judge(wrong).good
+    assert not judge_searches(wrong).good
 
 
 def test_every_finding_has_a_group_that_has_it_every_fault_checks_and_their_units_have_names_of_their_own():
@@ -101,7 +101,7 @@ def test_every_finding_has_a_group_that_has_it_every_fault_checks_and_their_unit
 
 
 def test_the_page_has_epochs_and_says_which_release_is_whose(results):
-    page = history_page(results, judge(results))
+    page = history_page(results, judge_searches(results))
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     cells = [cell for row in data["tables"][0]["rows"] for some in row["cells"] for cell in some]
 
@@ -115,4 +115,4 @@ def test_the_page_has_epochs_and_says_which_release_is_whose(results):
 def test_a_bug_that_this_version_does_not_know_has_a_row(results):
     other = [RegressionResult(results[0].cell._replace(bug="X9"), message="m")]
 
-    assert '"name":"X9"' in history_page(other, judge(other))
+    assert '"name":"X9"' in history_page(other, judge_searches(other))

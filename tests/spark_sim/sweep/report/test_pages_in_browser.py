@@ -14,10 +14,9 @@ from streams_assignor.cli.main import cli
 from streams_assignor.cli.plan._html import plan_page
 from streams_assignor.spark_sim.audit._report import write_report
 from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
-from streams_assignor.spark_sim.sweep.report._broker_tables import judge as judge_brokers
-from streams_assignor.spark_sim.sweep.report._regression_lines import judge as judge_searches
 from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
 from streams_assignor.spark_sim.sweep.report.html import render_html
+from streams_assignor.spark_sim.sweep.report.renderers import judge_brokers, judge_searches
 from streams_assignor.spark_sim.sweep.report.replay_page import replay_page
 from streams_assignor.spark_sim.sweep.search_units import streams_units
 from streams_assignor.spark_sim.sweep.suites import broker_suite, regression_suite
