@@ -210,26 +210,18 @@ def _parse_int(value: Any) -> Any:
         return value
 
 
-def _parse_text(value: Any) -> Any:
-    return trim(value) if isinstance(value, str) else value
-
-
 def _parse_list(value: str | Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",")) if value.strip() else ()
     return tuple(value)
 
 
-def _parse_texts(value: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(text) for name, text in value.items()}
-
-
 _PARSERS: Final[Mapping[ConfigType, Callable[[Any], Any]]] = MappingProxyType(
     {
         ConfigType.INT: _parse_int,
         ConfigType.LONG: _parse_int,
-        ConfigType.STRING: _parse_text,
+        ConfigType.STRING: lambda value: trim(value) if isinstance(value, str) else value,
         ConfigType.LIST: _parse_list,
-        ConfigType.PREFIX: _parse_texts,
+        ConfigType.PREFIX: lambda value: {name: str(text) for name, text in value.items()},
     }
 )

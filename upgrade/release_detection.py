@@ -134,13 +134,10 @@ def _select_candidates(
         tuple(
             release
             for release in candidates
-            if used_version != release.supported_version and used_version in _pinned_versions(release)
+            if used_version != release.supported_version
+            and used_version in {release.pinned_version(value) for value in release.upgrade_from}
         ),
     )
-
-
-def _pinned_versions(release: Release) -> set[int | None]:
-    return {release.pinned_version(value) for value in release.upgrade_from}
 
 
 @cache

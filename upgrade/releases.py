@@ -312,7 +312,7 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
         reason = unread_because(wanted)
         raise UnknownRelease(f"unknown release {name!r}{reason and f': {reason}'}; {_known_releases(name)}")
     reading = (spelling.note,) if spelling.note else ()
-    lines = _lines_below(spelling.number)
+    lines = [line for line in NEWEST_OF_LINE if line.startswith(f"{spelling.number}.")]
     if len(lines) > 1:
         raise UnknownRelease(f"unknown release {name!r}: expected one of its lines, {', '.join(lines)}")
     if lines:
@@ -356,11 +356,6 @@ def _model_of_newer_line(name: str, number: tuple[int, ...], assume: str | None)
     if assume is None:
         raise UnknownRelease(f"{newer}; --assume {NEWEST.line} treats it like {NEWEST}")
     return resolve_release(assume).release
-
-
-def _lines_below(number: str) -> list[str]:
-    """Return the lines of which a number is the beginning: before 1.0 a line has three numbers."""
-    return [line for line in NEWEST_OF_LINE if line.startswith(f"{number}.")]
 
 
 def _releases_of_line(number: str) -> tuple[Release, ...]:

@@ -158,7 +158,7 @@ def _given(path: Path, assume: str | None) -> GivenCapture:
         snapshots = tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in parsed.snapshots)
         capture = evolve(parsed, steps=steps, snapshots=snapshots)
     except InvalidCapture as invalid:
-        error = _no_capture(path, invalid)
+        error = f"{_shown(path)} is not a capture: {invalid}"
     except InvalidInput as invalid:
         error = f"{shown} is not read: {invalid}"
     except OSError as failed:
@@ -169,10 +169,6 @@ def _given(path: Path, assume: str | None) -> GivenCapture:
 
 def _shown(path: Path) -> str:
     return _name(path) if path == _STDIN else str(path)
-
-
-def _no_capture(path: Path, error: object) -> str:
-    return f"{_shown(path)} is not a capture: {error}"
 
 
 def _error(given: GivenCapture, result: Judged) -> str:

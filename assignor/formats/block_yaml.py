@@ -33,7 +33,7 @@ def to_yaml(value: Any) -> str:
 def _lines(value: Any) -> Iterator[str]:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            if _is_block(item):
+            if isinstance(item, dict | list | tuple) and item:
                 yield f"{_scalar(key)}:"
                 yield from (f"  {line}" for line in _lines(item))
             else:
@@ -45,10 +45,6 @@ def _lines(value: Any) -> Iterator[str]:
             yield from (f"  {line}" for line in rest)
     else:
         yield _scalar(value)
-
-
-def _is_block(value: Any) -> bool:
-    return isinstance(value, dict | list | tuple) and bool(value)
 
 
 def _scalar(value: Any) -> str:

@@ -41,7 +41,10 @@ def withhold_owned_tasks(
     for member in process.members:
         mine = member_tasks[member.member_id]
         withheld = tuple(
-            task for task in mine.active if owners and _owned_by_others(member.member_id, tasks[task], owners)
+            task
+            for task in mine.active
+            if owners
+            and any(member.member_id not in owners[partition] for partition in tasks[task] if partition in owners)
         )
         if withheld:
             mine = evolve(
@@ -56,12 +59,6 @@ def withhold_owned_tasks(
             mine, follow_up_ms = evolve(mine, next_rebalance_ms=follow_up_ms), None
         granted[member.member_id] = mine
     return granted
-
-
-def _owned_by_others(
-    member: str, partitions: Iterable[TopicPartition], owners: Mapping[TopicPartition, frozenset[str]]
-) -> bool:
-    return any(member not in owners[partition] for partition in partitions if partition in owners)
 
 
 def _interim_standbys(withheld: Iterable[TaskId], process: Process, interim: InterimStandby) -> Iterable[TaskId]:

@@ -86,17 +86,14 @@ def _reject_registration(state: ClusterState, number: int) -> ClusterState:
 
 def _propagate_metadata(state: ClusterState) -> ClusterState:
     for process in list(state.running_nodes):
-        if not process.stale and _is_registered(state.cluster, process):
+        if not process.stale and (
+            process.id in state.cluster.controllers
+            or (process.id in state.cluster.brokers and process.id not in state.cluster.registering)
+        ):
             state = state.with_outcome(observe_finalized_levels(state.cluster, process.id))
             if state.nodes[process.name].running:
                 state = _catch_up(state, process)
     return state
-
-
-def _is_registered(cluster: FeatureCluster, process: NodeState) -> bool:
-    return process.id in cluster.controllers or (
-        process.id in cluster.brokers and process.id not in cluster.registering
-    )
 
 
 def _catch_up(state: ClusterState, process: NodeState) -> ClusterState:

@@ -137,10 +137,6 @@ def _elect(state: ClusterState, step: ClusterStep) -> ClusterState:
 # -- levels ----------------------------------------------------------------------------------------------------------
 
 
-def _finalize(state: ClusterState, step: ClusterStep) -> ClusterState:
-    return _request_update(state, step, DowngradeIntent.UPGRADE)
-
-
 def _downgrade(state: ClusterState, step: ClusterStep) -> ClusterState:
     return _request_update(state, step, DowngradeIntent.UNSAFE if step.mode == "unsafe" else DowngradeIntent.SAFE)
 
@@ -240,7 +236,7 @@ _ACTIONS: Final[Mapping[str, Callable[[ClusterState, ClusterStep], ClusterState]
     "register": _add_brokers,
     "unregister": _unregister,
     "elect": _elect,
-    "finalize": _finalize,
+    "finalize": lambda state, step: _request_update(state, step, DowngradeIntent.UPGRADE),
     "downgrade": _downgrade,
     "race": _race,
     "stale": _set_staleness,

@@ -176,7 +176,7 @@ def identify_members(capture: Capture) -> IncarnationsByGeneration:
             _by_snapshots(capture, shown, steps, its) if capture.snapshots else _by_order(capture.steps, steps, its)
         )
         for incarnation, text in zip(its, chosen, strict=True):
-            incarnation.started_as = steps[text] if text else _newest_release_for(incarnation.first_subscription)
+            incarnation.started_as = steps[text] if text else next(open_steps(incarnation.first_subscription), None)
             incarnation.started_as = incarnation.started_as and incarnation.with_reported_config(incarnation.started_as)
             incarnation.guessed = not text
     return incarnations
@@ -326,11 +326,6 @@ def open_steps(
             if step.behaviour not in behaviours and step.can_have_sent(first):
                 behaviours.add(step.behaviour)
                 yield step
-
-
-def _newest_release_for(first: SubscriptionMessage | UnreadableMessage) -> StartedAs | None:
-    """Return the newest release of Kafka that can have sent a subscription; None if there is none."""
-    return next(open_steps(first), None)
 
 
 def _with_reported_config(step: StartedAs, first: SubscriptionMessage | UnreadableMessage) -> StartedAs:

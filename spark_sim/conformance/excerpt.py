@@ -90,7 +90,7 @@ def _open_question(capture: Capture, verdict: ConformanceVerdict) -> str:
     decisive = [
         difference
         for difference in verdict.step_by_step.differences
-        if difference.generation == first and _decides(difference)
+        if difference.generation == first and difference.what in _SENT | _RECEIVED
     ]
     if not decisive:
         return SETTINGS_UNKNOWN
@@ -109,10 +109,6 @@ def _may_miss_record(before: GenerationRecord, after: GenerationRecord) -> bool:
     earlier_ids = {member.member_id for member in before.members}
     has_returned = any(member.group_instance_id and member.member_id not in earlier_ids for member in after.members)
     return after.number > before.number + 1 or has_returned
-
-
-def _decides(difference: Difference) -> bool:
-    return difference.what in _SENT | _RECEIVED
 
 
 def _can_be_explained(capture: Capture, verdict: ConformanceVerdict, at: int, difference: Difference) -> bool:

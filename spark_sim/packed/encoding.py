@@ -103,7 +103,7 @@ class Encoding(ProcessTable):
                     course, 0, NOT_A_MEMBER, self.protocol_table.initial_version(self.instance_sequences[course][0])
                 )
             )
-            for course in self._sequence_numbers()
+            for course in map(self.instance_sequences.index, self.instance_sequences)
         ]
         order = [leader, *(instance for instance in range(len(states)) if instance != leader)]
         # All members join together; a leader that joins alone would start a generation by itself.
@@ -125,9 +125,6 @@ class Encoding(ProcessTable):
             if actions:
                 return self.apply(states, group_fields, member, actions[0])[:2]
         raise AssertionError("a group that is not quiescent has an action")
-
-    def _sequence_numbers(self) -> list[int]:
-        return [self.instance_sequences.index(course) for course in self.instance_sequences]
 
     def check_eventually(self, states: Sequence[int]) -> Violation | None:
         """Return what does not hold eventually in a quiescent group whose members all run; None if all does.

@@ -191,10 +191,6 @@ def _crash(world: World, name: str) -> World:
     return world.with_member(world.members[name].crashed())
 
 
-def _stall(world: World, name: str) -> World:
-    return world.with_member(world.members[name].stalled())
-
-
 def _callback(world: World, name: str) -> World:
     member = world.members[name]
     assert member.client is not None, "it has a callback; this should never happen"
@@ -334,7 +330,7 @@ _ACTIONS: Final[Mapping[str, Callable[[World, str], World]]] = {
     "receive": _receive,
     "expire": _expire,
     "crash": _crash,
-    "stall": _stall,
+    "stall": lambda world, name: world.with_member(world.members[name].stalled()),
     "lose-request": _lose_request,
     "lose-response": _lose_response,
     "slow-response": _slow_response,

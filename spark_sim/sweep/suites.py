@@ -47,10 +47,6 @@ GUIDE: Final = "guide.json"
 HISTORY: Final = "history.json"
 
 
-def _itself(cell: Hashable) -> tuple[Hashable, ...]:
-    return (cell,)
-
-
 @frozen
 class Suite:
     """A sweep: all that decides its results."""
@@ -67,7 +63,7 @@ class Suite:
     """The files that the sweep ends with, by name, in the order in which they are written."""
     parameters: Mapping[str, Any] = field(factory=dict)
     """The values that have to be equal to resume the sweep, beside its name and its units."""
-    classes_of: Callable[[Any], tuple[Hashable, ...]] = _itself
+    classes_of: Callable[[Any], tuple[Hashable, ...]] = lambda cell: (cell,)
     """The equivalence class of a cell, and those of its deviations."""
 
     @property

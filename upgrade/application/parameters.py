@@ -117,11 +117,7 @@ class PlanParameters:
 
 def has_streams_protocol(release: Release) -> bool:
     """Whether members of a release can be in a group of the streams protocol."""
-    return release.number >= _first_with_protocol()
-
-
-def _first_with_protocol() -> tuple[int, ...]:
-    return tuple(map(int, releases_with("streams", _GROUP_PROTOCOL)[0].split(".")))
+    return release.number >= tuple(map(int, releases_with("streams", _GROUP_PROTOCOL)[0].split(".")))
 
 
 def plan_parameters(settings: Settings) -> PlanParameters:

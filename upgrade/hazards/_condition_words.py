@@ -70,20 +70,12 @@ def _is_of_windows(value: str) -> bool:
     return re.match(r"[A-Za-z]:", value) is not None
 
 
-def _has_small_letters(value: str) -> bool:
-    return value != value.upper()
-
-
 def _has_blanks(value: str) -> bool:
     return re.search(r"[^,\s]\s+[^,\s]", value) is not None
 
 
 def _lacks_an_element(value: str) -> bool:
     return "," in value and not all(part.strip() for part in value.split(","))
-
-
-def _is_empty(value: str) -> bool:
-    return not value
 
 
 def _lacks_jmx(value: str) -> bool:
@@ -96,7 +88,7 @@ def _login_module(name: str) -> Condition:
 
 _LISTS: Final = AnyOf(
     (
-        Sets("bootstrap.servers", prefixes=EVERYWHERE, fits=_is_empty, what="to nothing"),
+        Sets("bootstrap.servers", prefixes=EVERYWHERE, fits=lambda value: not value, what="to nothing"),
         *(
             Sets(key, prefixes=EVERYWHERE, fits=_lacks_an_element, what="with an empty element")
             for key in (
@@ -172,7 +164,7 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
     )
     | setting("schema.registry.url", prefixes=EVERYWHERE),
     "security.protocol in small letters": Sets(
-        "security.protocol", prefixes=EVERYWHERE, fits=_has_small_letters, what="in small letters"
+        "security.protocol", prefixes=EVERYWHERE, fits=lambda value: value != value.upper(), what="in small letters"
     ),
     "several inputs": SEVERAL_INPUTS,
     "several threads": SEVERAL_THREADS,

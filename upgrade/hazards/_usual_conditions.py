@@ -148,10 +148,6 @@ def _feature(feature: TopologyFeature) -> Callable[[Nodes], str]:
     return find
 
 
-def _is_more_than_one(value: float) -> bool:
-    return value > 1
-
-
 def _is_positive(value: float) -> bool:
     return value > 0
 
@@ -199,7 +195,7 @@ NAMED_MEMBERS: Final = setting("group.instance.id", prefixes=MAIN_CONSUMER)
 STATIC_MEMBERS: Final = _IN_GROUP.or_else(NAMED_MEMBERS)
 STATIC_AFTERWARDS: Final = (_IN_GROUP | NAMED_MEMBERS).or_else(STATIC_MEMBERS)
 """The same of members that all start again: what the settings say counts, whatever the group has now."""
-SEVERAL_THREADS: Final = number_setting("num.stream.threads", _is_more_than_one, "above 1") | Uses(
+SEVERAL_THREADS: Final = number_setting("num.stream.threads", lambda value: value > 1, "above 1") | Uses(
     "threads-changed", "KafkaStreams#addStreamThread"
 )
 SCALA: Final = Uses("scala", "kafka-streams-scala")

@@ -110,7 +110,7 @@ def lost_settings(settings: Sequence[SettingFacts] | None) -> tuple[LostSetting,
         LostSetting(name, given[name], row.consequence)
         for name in sorted(given)
         for row in IGNORED_SETTINGS
-        if row.concerns(_without_prefix(name))
+        if row.concerns(next(name.removeprefix(prefix) for prefix in CONSUMER_PREFIXES if name.startswith(prefix)))
     )
 
 
@@ -137,10 +137,6 @@ def _carried(name: str, row: GroupConfiguration, settings: Sequence[SettingFacts
     key = next(filter(None, (_key_of(variant, name) for variant in settings)))
     others_at = tuple(dict.fromkeys(differing))
     return CarriedSetting(row, _number(name, first), first.where, key, others_at, first.is_default)
-
-
-def _without_prefix(name: str) -> str:
-    return next(name.removeprefix(prefix) for prefix in CONSUMER_PREFIXES if name.startswith(prefix))
 
 
 def _number(name: str, setting: Setting) -> int | None:

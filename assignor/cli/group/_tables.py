@@ -140,13 +140,9 @@ def _classic_facts(group: InspectedGroup) -> dict[str, str]:
         return {}
     return {
         "upgrade": upgrade_text(group.upgrade_status) if group.is_streams else "",
-        "leader": _leader_text(group),
+        "leader": f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else "",
         "metadata": _metadata_text(group.metadata_bytes, group),
     }
-
-
-def _leader_text(group: InspectedGroup) -> str:
-    return f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else ""
 
 
 _SHOWN_SHARE: Final = 0.1
@@ -198,7 +194,7 @@ def _render_lags(group: InspectedGroup) -> Iterator[Table]:
         (
             partition_lag.lag,
             str(partition_lag.partition),
-            _optional(partition_lag.task),
+            "" if partition_lag.task is None else str(partition_lag.task),
             label(partition_lag.member),
             no_commit if partition_lag.committed is None else partition_lag.committed,
             partition_lag.end,
@@ -230,10 +226,6 @@ def _lag_table(columns: Sequence[str], rows: Sequence[_LagRow]) -> Iterator[Tabl
 
 def _number(value: int | str | None) -> str:
     return "?" if value is None else f"{value:,}" if isinstance(value, int) else value
-
-
-def _optional(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _short_labels(group: InspectedGroup) -> Callable[[InspectedMember | None], str]:

@@ -130,10 +130,6 @@ def _confidence_of_the_first(first: Generation) -> str:
     return LIKELY if first.type != CLASSIC and first.number == _FIRST_EPOCH else UNKNOWN
 
 
-def _all_left(change: GenerationChange) -> _Found:
-    return None if change.after.members else (CERTAIN, f"gone: {_names(change.gone)}")
-
-
 def _group_converted(change: GenerationChange) -> _Found:
     before = change.before
     if before is not None and before.type != change.after.type:
@@ -232,10 +228,6 @@ def _member_timed_out(change: GenerationChange) -> _Found:
     # Silence is no evidence if no member commits: there may be no records.
     silent = silent and any(_has_committed_lately(change, before) for before, _ in change.kept)
     return (LIKELY, f"timed out: {_names(change.gone)}") if stays or silent else None
-
-
-def _member_gone(change: GenerationChange) -> _Found:
-    return (LIKELY, f"left or timed out: {_names(change.gone)}") if change.gone else None
 
 
 def _version_probing(change: GenerationChange) -> _Found:
@@ -350,14 +342,14 @@ def _leader_rejoined(change: GenerationChange) -> _Found:
 
 CAUSES: Final[Mapping[str, Callable[[GenerationChange], _Found]]] = {
     "group-started": _group_created,
-    "all-members-left": _all_left,
+    "all-members-left": lambda change: None if change.after.members else (CERTAIN, f"gone: {_names(change.gone)}"),
     "group-converted": _group_converted,
     "static-member-restarted": _static_member_restarted,
     "member-restarted": _member_restarted,
     "member-joined": _member_joined,
     "member-left": _member_left,
     "member-timed-out": _member_timed_out,
-    "member-gone": _member_gone,
+    "member-gone": lambda change: (LIKELY, f"left or timed out: {_names(change.gone)}") if change.gone else None,
     "version-probing": _version_probing,
     "error-code": _error,
     "follow-up": _revocation,

@@ -170,16 +170,13 @@ def _integer(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-def _batch_header(frame: Frame) -> tuple[int, ...]:
-    """Return the fields of ``_HEADER`` of a batch of format 2."""
-    return _HEADER.unpack_from(frame.data, frame.at + _HEADER_AT)
-
-
 def _read_batch(frame: Frame, max_bytes: int) -> RecordBatch:
     size = frame.end - frame.at
     if size < HEADER_BYTES:
         raise ValueError(f"{size} bytes; the header of a batch has {HEADER_BYTES}")
-    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = _batch_header(frame)
+    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = _HEADER.unpack_from(
+        frame.data, frame.at + _HEADER_AT
+    )
     payload = decompress(attributes & _COMPRESSION, frame.data[frame.at + HEADER_BYTES : frame.end], max_bytes)
     if not 0 <= count * _SMALLEST_RECORD <= len(payload):
         raise ValueError(f"{count} records, but {len(payload)} bytes")

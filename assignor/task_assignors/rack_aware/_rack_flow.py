@@ -97,12 +97,8 @@ def _solve(groups: Sequence[FlowGroup], model: FlowModel, expanded: Collection[i
     return _Flow(
         [[network.flow(arc) for arc in arcs] for arcs in stays],
         [_entered(network, targets, first) for targets, first in enters],
-        [_flows(network, arcs) for arcs in forwards],
+        [[(to, flow) for to, arc in arcs if (flow := network.flow(arc))] for arcs in forwards],
     )
-
-
-def _flows(network: Network, arcs: Sequence[tuple[int, int]]) -> _Flows:
-    return [(to, flow) for to, arc in arcs if (flow := network.flow(arc))]
 
 
 def _entered(network: Network, targets: Sequence[int], first: int) -> _Flows:

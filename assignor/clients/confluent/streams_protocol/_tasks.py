@@ -99,17 +99,9 @@ def _after_assignment(_: OwnedTasks, assigned: StreamsTasks, partitions: TaskPar
     return OwnedTasks(partitions.of(assigned.active), partitions.of(assigned.standby | assigned.warm_up))
 
 
-def _after_release(*_: object) -> OwnedTasks:
-    return OwnedTasks()
-
-
-def _after_loss(owned: OwnedTasks, *_: object) -> OwnedTasks:
-    return OwnedTasks(standby=owned.standby)
-
-
 _AFTER: Final[Mapping[CallbackKind, Callable[[OwnedTasks, StreamsTasks, TaskPartitions], OwnedTasks]]] = {
     CallbackKind.REVOKE: _after_revocation,
     CallbackKind.ASSIGN: _after_assignment,
-    CallbackKind.RELEASE: _after_release,
-    CallbackKind.LOSE: _after_loss,
+    CallbackKind.RELEASE: lambda *_: OwnedTasks(),
+    CallbackKind.LOSE: lambda owned, *_: OwnedTasks(standby=owned.standby),
 }
