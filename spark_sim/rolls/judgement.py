@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from streams_assignor.spark_sim.rolls.input import InputFlow
 from streams_assignor.spark_sim.rolls.rolled_group import RolledGroup, is_shown_as
-from streams_assignor.spark_sim.rolls.state import RollModelState
+from streams_assignor.spark_sim.rolls.state import InputFlow, RollModelState
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind
 from streams_assignor.upgrade.roll.group_observation import NO_MEMBERS, STABLE, GroupObservation

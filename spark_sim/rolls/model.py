@@ -20,12 +20,11 @@ from streams_assignor.spark_sim.model.coordinator import ELECT_NEWEST, ELECT_OLD
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from streams_assignor.spark_sim.rolls.faults import faulty
-from streams_assignor.spark_sim.rolls.input import TROUBLES, InputFlow, SimulatedInput
 from streams_assignor.spark_sim.rolls.judgement import begun_wrongly, unready, wrong_outcome
 from streams_assignor.spark_sim.rolls.keys import model_key
 from streams_assignor.spark_sim.rolls.properties import ENDS, ONCE, OUTCOME, READY, UNDISTURBED, WORKS
 from streams_assignor.spark_sim.rolls.rolled_group import RolledGroup
-from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
+from streams_assignor.spark_sim.rolls.state import TROUBLES, InputFlow, RollBudget, RollModelState, SimulatedInput
 from streams_assignor.spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption

@@ -323,7 +323,7 @@ def _print_plan(planned: Plan, *, output: str, verbose: bool) -> None:
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
     if output == "html":
-        from streams_assignor.cli.plan._html import plan_page  # the other forms are printed sooner
+        from streams_assignor.cli.plan.markdown import plan_page  # the other forms are printed sooner
 
         return plan_page(plain)
     if output == "short":

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
-from streams_assignor.cli.plan._html import plan_page
+from streams_assignor.cli.plan.markdown import plan_page
 from tests.assignor.cli.named_plan import named_plan
 from tests.spark_sim.audit.made_up_groups import HOSTILE
 

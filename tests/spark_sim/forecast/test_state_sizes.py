@@ -6,7 +6,7 @@ from streams_assignor.cli.group.what_if import forecast_lines
 from streams_assignor.codec import TaskId, TopicPartition
 from streams_assignor.groups.offsets import ChangelogSizes
 from streams_assignor.spark_sim.forecast import forecast, observe, parse_operation
-from streams_assignor.spark_sim.forecast.state_sizes import StateSize, size_problems, state_sizes
+from streams_assignor.spark_sim.forecast.observation import StateSize, size_problems, state_sizes
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.upgrade.streams_config import StreamsConfig

@@ -9,9 +9,8 @@ from streams_assignor.groups import DescribedGroupMember
 from streams_assignor.groups.offsets import GroupOffsets
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.rolls import roll_searches
-from streams_assignor.spark_sim.rolls.input import InputFlow, SimulatedInput
 from streams_assignor.spark_sim.rolls.keys import LEFT_OUT, model_key
-from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
+from streams_assignor.spark_sim.rolls.state import InputFlow, RollBudget, RollModelState, SimulatedInput
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome

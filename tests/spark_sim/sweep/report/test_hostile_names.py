@@ -8,7 +8,7 @@ Each name is in every text of a page of an audit, of sweeps over upgrades and br
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.plan._html import plan_page
+from streams_assignor.cli.plan.markdown import plan_page
 from streams_assignor.spark_sim.audit._report import write_report
 from streams_assignor.spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
 from streams_assignor.spark_sim.sweep.report.html import render_html
