@@ -325,8 +325,8 @@ def test_processes_are_started_only_where_it_is_known_how_they_end():
     pools = {str(path) for path in TREE if "ProcessPoolExecutor" in (ROOT / path).read_text()}
 
     assert found | pools == {
-        "assignor/cli/roll/_commands.py",  # the restart of an operator is to go on if roll is killed in the middle
-        "assignor/demo/_member_process.py",  # the member stops when its standard input ends
+        "assignor/cli/roll/commands.py",  # the restart of an operator is to go on if roll is killed in the middle
+        "assignor/demo/member_process.py",  # the member stops when its standard input ends
         "assignor/web/build.py",  # asks npm for one package, for at most ten minutes
         "spark_sim/sweep/spark/java.py",  # asks `java` for its version, for at most a minute
         "spark_sim/jobs/worker_pool.py",  # the worker exits when its parent does

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from streams_assignor.cli.roll._commands import CommandTemplate
-from streams_assignor.cli.roll._instances import read_instances
 from streams_assignor.cli.roll.command import roll
+from streams_assignor.cli.roll.commands import CommandTemplate
+from streams_assignor.cli.roll.instances import read_instances
 
 yaml = pytest.importorskip("yaml", reason="extra `yaml`")
 

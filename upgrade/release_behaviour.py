@@ -35,7 +35,7 @@ class ReportedTasks(enum.Enum):
 
 
 class MemberTasksMethod(enum.Enum):
-    """How the tasks of a process are divided among its members: functions of ``protocol._member_tasks``."""
+    """How the tasks of a process are divided among its members: functions of ``protocol.member_tasks``."""
 
     ROUND_ROBIN = "round_robin"
     STICKY_OR_ROUND_ROBIN = "sticky_or_round_robin"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import asdict, evolve, field, frozen
 
-from streams_assignor.demo._member_process import EventLine
+from streams_assignor.demo.member_process import EventLine
 
 
 @frozen

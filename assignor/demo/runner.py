@@ -14,8 +14,8 @@ from attrs import evolve
 
 from streams_assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, MockCluster
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.demo._member_process import EventLine, MemberProcess
 from streams_assignor.demo.load_generator import LoadGenerator, create_topic, delete_topic
+from streams_assignor.demo.member_process import EventLine, MemberProcess
 from streams_assignor.demo.member_settings import MemberSettings
 from streams_assignor.demo.model import (
     BounceSettings,

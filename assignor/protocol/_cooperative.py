@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from attrs import evolve
 
 from streams_assignor.codec import IMMEDIATELY, TaskId, TopicPartition
-from streams_assignor.protocol._member_tasks import GrantedTasks
 from streams_assignor.protocol.group import Process
+from streams_assignor.protocol.member_tasks import GrantedTasks
 from streams_assignor.topology import InputPartitionsByTask
 from streams_assignor.upgrade.release_behaviour import InterimStandby
 

@@ -28,7 +28,7 @@ from streams_assignor.codec.columns import TaskOffsetSums, partitions_of
 from streams_assignor.codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from streams_assignor.errors import FatalError
 from streams_assignor.probing import MemberVersions
-from streams_assignor.protocol._member_tasks import OTHER_PROCESS
+from streams_assignor.protocol.member_tasks import OTHER_PROCESS
 from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
 from streams_assignor.topology import InputPartitionsByTask
 from streams_assignor.upgrade import ConfigException

@@ -36,7 +36,6 @@ from streams_assignor.probing.leader import assignment_error
 from streams_assignor.probing.model import AssignorError, Precondition
 from streams_assignor.protocol import group
 from streams_assignor.protocol._cooperative import withhold_owned_tasks
-from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, NO_PREVIOUS_TASKS, GrantedTasks, ProcessTasks
 from streams_assignor.protocol.end_offsets import end_offset_sums
 from streams_assignor.protocol.group import MemberMetadata, Process
 from streams_assignor.protocol.internal_topics import (
@@ -44,6 +43,7 @@ from streams_assignor.protocol.internal_topics import (
     missing_sources,
     plan_internal_topics,
 )
+from streams_assignor.protocol.member_tasks import MEMBER_TASK_ASSIGNORS, NO_PREVIOUS_TASKS, GrantedTasks, ProcessTasks
 from streams_assignor.task_assignor import TaskAssignor
 from streams_assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, ApplicationState
 from streams_assignor.task_assignors.built_in import BUILT_IN_TYPES, FALLBACK_PRIOR, STICKY

@@ -10,10 +10,10 @@ from typing import Final
 from blocks.markdown import NOT_THERE, ROOT, table
 from streams_assignor.groups.history._causes import CAUSES
 from streams_assignor.groups.history._findings import LASTING_MS
-from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit.captures import TABLES as CAPTURES
 from streams_assignor.spark_sim.audit.conformance import CONFORMANCE
 from streams_assignor.spark_sim.audit.finished_units import UNITS
+from streams_assignor.spark_sim.audit.schema import TABLES
 
 _UNITS: Final = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 

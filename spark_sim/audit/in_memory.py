@@ -16,7 +16,7 @@ from streams_assignor.groups.history.group_history import GroupSummary
 from streams_assignor.groups.history.history import PartitionHistory
 from streams_assignor.groups.history.log_segment import SegmentReader
 from streams_assignor.groups.history.tables import AUDIT_TABLES, FINDINGS, GENERATIONS, Row
-from streams_assignor.spark_sim.audit._groups import KeptRows, joined_lives
+from streams_assignor.spark_sim.audit.group_summaries import KeptRows, joined_lives
 from streams_assignor.spark_sim.audit.job import NOT_VERIFIED, SCHEMA, is_complete
 from streams_assignor.spark_sim.audit.partition_audit import rows_of
 from streams_assignor.spark_sim.audit.sources import Source, SourceError

@@ -15,13 +15,13 @@ from attrs import evolve, frozen
 from streams_assignor.formats.text import join_names, printable
 from streams_assignor.groups.history.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
 from streams_assignor.groups.history.log_segment import LOST
-from streams_assignor.spark_sim.audit._groups import GroupSummaries
-from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit._work import AuditWork
 from streams_assignor.spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
 from streams_assignor.spark_sim.audit.destination import Destination, open_destination
 from streams_assignor.spark_sim.audit.finished_units import UNITS
+from streams_assignor.spark_sim.audit.group_summaries import GroupSummaries
 from streams_assignor.spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
+from streams_assignor.spark_sim.audit.schema import TABLES
 from streams_assignor.spark_sim.audit.sources import Source, SourceError, segments_source
 from streams_assignor.spark_sim.audit.sources.live import NO_RECORD
 from streams_assignor.spark_sim.audit.storage import HADOOP, is_known
@@ -182,7 +182,7 @@ def run_audit(
         EngineError: A worker failed.
     """
     require(*ARROW)
-    from streams_assignor.spark_sim.audit._report import write_report
+    from streams_assignor.spark_sim.audit.report import write_report
 
     with ExitStack() as stack:
         destination = out if isinstance(out, Destination) else stack.enter_context(open_destination(out, RESULTS))

@@ -30,9 +30,9 @@ from streams_assignor.groups.history.tables import (
     TASKS,
     Row,
 )
-from streams_assignor.spark_sim.audit._groups import SummaryBuilder
-from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit.finished_units import RESULT
+from streams_assignor.spark_sim.audit.group_summaries import SummaryBuilder
+from streams_assignor.spark_sim.audit.schema import TABLES
 from streams_assignor.spark_sim.audit.sources import PartitionSource
 from streams_assignor.spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
 from streams_assignor.spark_sim.sweep.tables.parquet import TableWriter

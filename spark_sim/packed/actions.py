@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from streams_assignor.probing import RejoinMode
 from streams_assignor.spark_sim.model.violations import Violation
-from streams_assignor.spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed.process_state import (
     ABSENT,
     ASSIGNED,
     COMPLETING,

@@ -16,10 +16,10 @@ from attrs import evolve, frozen
 
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.packed._cell import FaultBudget, UpgradeCell
-from streams_assignor.spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
 from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
 from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
 from streams_assignor.spark_sim.packed.equivalence import BehaviourClass
+from streams_assignor.spark_sim.packed.process_state import ABSENT, COMPLETING, PackedProcessState
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
 from streams_assignor.spark_sim.packed.termination import check_rebalances
 from streams_assignor.spark_sim.packed.view import (

@@ -22,7 +22,8 @@ from typing import Final
 from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
 from streams_assignor.spark_sim.model.violations import COMMON_VERSION_REACHED, SINGLE_OWNER, Violation
 from streams_assignor.spark_sim.packed._cell import UpgradeCell
-from streams_assignor.spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
+from streams_assignor.spark_sim.packed.process_state import (
     COMPLETING,
     JOIN_PENDING,
     NOT_A_MEMBER,
@@ -30,7 +31,6 @@ from streams_assignor.spark_sim.packed._process_state import (
     PackedProcessState,
     elected_states,
 )
-from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
 from streams_assignor.spark_sim.packed.tables.memo import Memo
 from streams_assignor.spark_sim.packed.tables.process_table import ProcessTable
 from streams_assignor.spark_sim.packed.view import (

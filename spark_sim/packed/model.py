@@ -8,9 +8,9 @@ from typing import NamedTuple
 from attrs import frozen
 
 from streams_assignor.spark_sim.model.violations import Violation
-from streams_assignor.spark_sim.packed._process_state import COMPLETING
 from streams_assignor.spark_sim.packed.actions import PackedAction
 from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.process_state import COMPLETING
 from streams_assignor.spark_sim.packed.tables.transition_table import edge_label
 from streams_assignor.spark_sim.packed.view import PHASE
 from streams_assignor.spark_sim.search.model import Transition

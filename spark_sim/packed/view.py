@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from streams_assignor.spark_sim.packed._cell import OperatorDeviation, UpgradeCell
-from streams_assignor.spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed.process_state import (
     ABSENT,
     ASSIGNED,
     COMPLETING,

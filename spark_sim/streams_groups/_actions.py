@@ -16,10 +16,10 @@ from streams_assignor.spark_sim.streams_groups._coordinator import (
     fence_member,
     heartbeat,
 )
-from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record
-from streams_assignor.spark_sim.streams_groups._group import CoordinatorMemberState as GroupMemberState
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread, has_duplicates
 from streams_assignor.spark_sim.streams_groups._world import LateCommit, World, initial_world
+from streams_assignor.spark_sim.streams_groups.group import NO_GROUP, Record
+from streams_assignor.spark_sim.streams_groups.group import CoordinatorMemberState as GroupMemberState
 from streams_assignor.spark_sim.streams_groups.rules import rules_of
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
 from streams_assignor.streams_group import CallbackKind, StreamsMemberState

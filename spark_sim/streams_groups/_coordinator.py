@@ -19,7 +19,8 @@ from streams_assignor.codec.streams_group import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
 )
-from streams_assignor.spark_sim.streams_groups._group import (
+from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
+from streams_assignor.spark_sim.streams_groups.group import (
     AWAY_EPOCH,
     CoordinatorMember,
     Record,
@@ -27,7 +28,6 @@ from streams_assignor.spark_sim.streams_groups._group import (
     StreamsGroup,
     tombstones,
 )
-from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
 from streams_assignor.spark_sim.streams_groups.rules import CoordinatorRules
 from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
+from streams_assignor.spark_sim.streams_groups.group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple
 
 

@@ -10,8 +10,8 @@ from attrs import evolve, frozen
 
 from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.streams_groups._coordinator import GroupConfig, HeartbeatRequest
-from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
+from streams_assignor.spark_sim.streams_groups.group import NO_GROUP, Record, StreamsGroup
 from streams_assignor.spark_sim.streams_groups.rules import rules_of
 from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario
 from streams_assignor.streams_group import StreamsGroupMember

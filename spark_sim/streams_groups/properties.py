@@ -10,9 +10,9 @@ from typing import Final
 from streams_assignor.codec import TaskId
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.streams_groups._coordinator import accepts_commit
-from streams_assignor.spark_sim.streams_groups._group import AWAY_EPOCH
 from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
 from streams_assignor.spark_sim.streams_groups._world import World
+from streams_assignor.spark_sim.streams_groups.group import AWAY_EPOCH
 from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple
 from streams_assignor.streams_group import StreamsMemberState
 

@@ -18,7 +18,7 @@ from streams_assignor.spark_sim.model.member import clear_memo
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
 from streams_assignor.spark_sim.search.shrink import shrink_example
-from streams_assignor.spark_sim.sweep._runs import Run, run_scenarios, summarize
+from streams_assignor.spark_sim.sweep.runs import Run, run_scenarios, summarize
 from streams_assignor.spark_sim.sweep.tables.schema import UNITS
 from streams_assignor.spark_sim.sweep.traces import trace_rows
 from streams_assignor.spark_sim.sweep.work_units import WorkUnit

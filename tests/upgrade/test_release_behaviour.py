@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from attrs import asdict, evolve, fields
 
-from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS
+from streams_assignor.protocol.member_tasks import MEMBER_TASK_ASSIGNORS
 from streams_assignor.upgrade.config_keys import RACK_AWARE_STRATEGIES
 from streams_assignor.upgrade.release_behaviour import (
     BEHAVIOURS,

@@ -12,7 +12,6 @@ from typing import Final
 
 from attrs import evolve
 
-from streams_assignor.upgrade.application._stored import BROKERS, stored_json, values_at
 from streams_assignor.upgrade.application.configuration import (
     CONFIGS,
     ReleaseConfigKey,
@@ -28,6 +27,7 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
 )
 from streams_assignor.upgrade.application.setting_files import MAX_SETTINGS, Settings, Variant, read_files
 from streams_assignor.upgrade.application.setting_forms import PROPERTIES, Entry, form_of
+from streams_assignor.upgrade.application.stored import BROKERS, stored_json, values_at
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.upgrade_from import line_number
 

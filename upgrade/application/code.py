@@ -16,17 +16,6 @@ from typing import Final
 
 from attrs import field, frozen
 
-from streams_assignor.upgrade.application._stored import (
-    CODE,
-    SCALA_CODE,
-    TEST_UTILS_CODE,
-    contains,
-    expand,
-    place_of,
-    stored_configuration,
-    stored_text,
-    table_name,
-)
 from streams_assignor.upgrade.application.class_file import (
     ABSTRACT,
     DEPRECATED,
@@ -40,6 +29,17 @@ from streams_assignor.upgrade.application.class_file import (
     THROWS,
 )
 from streams_assignor.upgrade.application.scala import scala_jar, scala_places
+from streams_assignor.upgrade.application.stored import (
+    CODE,
+    SCALA_CODE,
+    TEST_UTILS_CODE,
+    contains,
+    expand,
+    place_of,
+    stored_configuration,
+    stored_text,
+    table_name,
+)
 from streams_assignor.upgrade.releases import Release
 
 CLASS_FLAGS: Final = PUBLIC | FINAL | INTERFACE | ABSTRACT | DEPRECATED

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import field, fields, frozen
 
-from streams_assignor.upgrade.application._stored import place_of, stored_configuration, table_name, values_at
+from streams_assignor.upgrade.application.stored import place_of, stored_configuration, table_name, values_at
 from streams_assignor.upgrade.releases import Release
 
 CONFIGS: Final = ("streams", "consumer", "producer", "admin")

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from streams_assignor.upgrade.application._stored import (
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT, scala_versions
+from streams_assignor.upgrade.application.stored import (
     DEPENDENCIES,
     NoTable,
     place_of,
@@ -20,7 +21,6 @@ from streams_assignor.upgrade.application._stored import (
     table_name,
     values_at,
 )
-from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT, scala_versions
 from streams_assignor.upgrade.releases import Release
 
 KAFKA_GROUP: Final = "org.apache.kafka"

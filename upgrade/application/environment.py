@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from streams_assignor.upgrade.application._stored import ENVIRONMENT, place_of, stored_json, table_name, values_at
+from streams_assignor.upgrade.application.stored import ENVIRONMENT, place_of, stored_json, table_name, values_at
 from streams_assignor.upgrade.releases import Release, number_of
 
 ALL_VARIABLES: Final = "*"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from streams_assignor.upgrade.application._stored import ROCKSDB_CODE, stored_configuration
 from streams_assignor.upgrade.application.api_diff import resolve_member
 from streams_assignor.upgrade.application.class_file import Reference, ReferenceKind
 from streams_assignor.upgrade.application.code import Code, classes_at
 from streams_assignor.upgrade.application.dependencies import needed_by
+from streams_assignor.upgrade.application.stored import ROCKSDB_CODE, stored_configuration
 from streams_assignor.upgrade.releases import RELEASES, Release
 
 ROCKSDB: Final = "org/rocksdb/"

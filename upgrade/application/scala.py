@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from streams_assignor.upgrade.application._stored import (
+from streams_assignor.upgrade.application.stored import (
     DEPENDENCIES,
     NoTable,
     expand,

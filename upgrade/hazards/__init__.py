@@ -20,7 +20,6 @@ from streams_assignor.upgrade.hazards._application import (
     version_number,
 )
 from streams_assignor.upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
-from streams_assignor.upgrade.hazards._conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
 from streams_assignor.upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Subject
 from streams_assignor.upgrade.hazards._guide_entries import (
     Guide,
@@ -53,14 +52,6 @@ from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORM
 from streams_assignor.upgrade.hazards._streams_groups import TOPOLOGY_UPDATES, in_streams_group
 from streams_assignor.upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from streams_assignor.upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
-from streams_assignor.upgrade.hazards._usual_conditions import (
-    CLIENT_SUPPLIER,
-    NAMED_TOPOLOGIES,
-    PATTERN_SOURCES,
-    STANDBYS,
-    STATIC_AFTERWARDS,
-    STORES,
-)
 from streams_assignor.upgrade.hazards._way_back import (
     StepKind,
     WayBack,
@@ -76,4 +67,13 @@ from streams_assignor.upgrade.hazards._wrappers import (
     WrapperLine,
     wrapper_for,
     wrapper_lines,
+)
+from streams_assignor.upgrade.hazards.conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
+from streams_assignor.upgrade.hazards.usual_conditions import (
+    CLIENT_SUPPLIER,
+    NAMED_TOPOLOGIES,
+    PATTERN_SOURCES,
+    STANDBYS,
+    STATIC_AFTERWARDS,
+    STORES,
 )

@@ -1,4 +1,4 @@
-"""The words with which tables write conditions; ``_usual_conditions`` has the conditions that need a search."""
+"""The words with which tables write conditions; ``usual_conditions`` has the conditions that need a search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from streams_assignor.upgrade.config_types import EndPointFormat
 from streams_assignor.upgrade.hazards._application import BORROWED_LIBRARY, MISSING_LIBRARY, version_number
-from streams_assignor.upgrade.hazards._conditions import (
+from streams_assignor.upgrade.hazards.conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     PRODUCER,
@@ -27,7 +27,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from streams_assignor.upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards.usual_conditions import (
     BUILT_WITH_PROPERTIES,
     CACHE_IS_OFF,
     EXACTLY_ONCE,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.upgrade.hazards._conditions import Ask, Condition
 from streams_assignor.upgrade.hazards._remedy import Remedy, RemedyKind
+from streams_assignor.upgrade.hazards.conditions import Ask, Condition
 from streams_assignor.upgrade.releases import Release
 
 NOT_RUN: Final = "read, not run"

@@ -9,18 +9,18 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from streams_assignor.upgrade.hazards._application import Application
-from streams_assignor.upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
 from streams_assignor.upgrade.hazards._hazard import Hazard, Severity, count_by_severity, order_hazards
 from streams_assignor.upgrade.hazards._remedy import RemedyKind
 from streams_assignor.upgrade.hazards._table import HAZARDS
-from streams_assignor.upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
+from streams_assignor.upgrade.hazards.conditions import Answer, Concern, Condition, any_concern, join_concerns
+from streams_assignor.upgrade.hazards.usual_conditions import (
     FOREIGN_KEY_JOINS,
     REPARTITIONED_TABLES,
     SECOND_SOURCE_TOPIC,
     SEVERAL_THREADS,
     STATELESS_SUBTOPOLOGIES,
 )
-from streams_assignor.upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
 from streams_assignor.upgrade.releases import RELEASES, Release
 from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature
 

@@ -15,9 +15,9 @@ from attrs import frozen
 
 from streams_assignor.upgrade.hazards._application import version_number
 from streams_assignor.upgrade.hazards._condition_words import condition_of
-from streams_assignor.upgrade.hazards._conditions import Condition
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit
+from streams_assignor.upgrade.hazards.conditions import Condition
 
 
 @frozen(kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from streams_assignor.upgrade.hazards._application import Application
-from streams_assignor.upgrade.hazards._conditions import EVERYWHERE
+from streams_assignor.upgrade.hazards.conditions import EVERYWHERE
 
 YOURS: Final = "corrected"
 """A value that only the operator knows."""

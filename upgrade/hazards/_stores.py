@@ -13,7 +13,7 @@ from attrs import frozen
 
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from streams_assignor.upgrade.hazards._remedy import Remedy, RemedyKind
-from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK
+from streams_assignor.upgrade.hazards.usual_conditions import ON_DISK
 from streams_assignor.upgrade.releases import Release
 
 EMPTY_DIRECTORY: Final = "start each member with an empty state directory, and it restores from the changelogs"

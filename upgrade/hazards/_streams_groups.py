@@ -8,8 +8,8 @@ from typing import Any, Final
 from attrs import evolve
 
 from streams_assignor.upgrade.group_configurations import KEPT_BY
-from streams_assignor.upgrade.hazards._conditions import Ask
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, Severity, order_hazards
+from streams_assignor.upgrade.hazards.conditions import Ask
 
 _ANOTHER_TOPOLOGY: Final = (
     f"a streams group accepts no other topology, also while it is empty ({KEPT_BY}): each member that has one ends"

@@ -12,7 +12,11 @@ from typing import Final
 
 from streams_assignor.upgrade.config_types import EndPointFormat
 from streams_assignor.upgrade.hazards._behaviours import BEHAVIOURS, GUIDE_HAZARDS
-from streams_assignor.upgrade.hazards._conditions import (
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
+from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, edit_first, edit_on
+from streams_assignor.upgrade.hazards._stores import STORE_FORMATS
+from streams_assignor.upgrade.hazards.conditions import (
     MAIN_CONSUMER,
     Ask,
     Brokers,
@@ -21,11 +25,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
-from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
-from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, edit_first, edit_on
-from streams_assignor.upgrade.hazards._stores import STORE_FORMATS
-from streams_assignor.upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards.usual_conditions import (
     EXACTLY_ONCE,
     FOREIGN_KEY_JOINS,
     ON_DISK,

@@ -15,9 +15,9 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.hazards._application import Application, Setting, version_number
 from streams_assignor.upgrade.hazards._behaviours import BESIDE
-from streams_assignor.upgrade.hazards._conditions import Answer, Ask, HasLibrary, Uses
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, Severity
-from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK, setting
+from streams_assignor.upgrade.hazards.conditions import Answer, Ask, HasLibrary, Uses
+from streams_assignor.upgrade.hazards.usual_conditions import ON_DISK, setting
 from streams_assignor.upgrade.releases import Release
 
 PASSIVE_LIBRARIES: Final = frozenset(

@@ -7,7 +7,7 @@ Facts are rows of tables; ``planner`` and ``preflight``, the judgement of a live
 from streams_assignor.upgrade.streams_protocol._commands import Target
 from streams_assignor.upgrade.streams_protocol._facts import SURVIVALS, Protocol
 from streams_assignor.upgrade.streams_protocol._hazards import TO_STREAMS
-from streams_assignor.upgrade.streams_protocol._requirements import (
+from streams_assignor.upgrade.streams_protocol.requirements import (
     REQUIREMENTS,
     Facts,
     JudgedRequirement,

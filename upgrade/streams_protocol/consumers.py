@@ -26,14 +26,6 @@ from streams_assignor.upgrade.hazards import (
 )
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.streams_protocol._commands import Target
-from streams_assignor.upgrade.streams_protocol._requirements import (
-    Facts,
-    JudgedRequirement,
-    Requirement,
-    RequirementStatus,
-    concern_of,
-    judge_limits,
-)
 from streams_assignor.upgrade.streams_protocol._settings import (
     CarriedSetting,
     LostSetting,
@@ -49,6 +41,14 @@ from streams_assignor.upgrade.streams_protocol.preflight import (
     broker_text,
     line_of,
     unseen_group,
+)
+from streams_assignor.upgrade.streams_protocol.requirements import (
+    Facts,
+    JudgedRequirement,
+    Requirement,
+    RequirementStatus,
+    concern_of,
+    judge_limits,
 )
 from streams_assignor.upgrade.verdict import Verdict
 

@@ -46,14 +46,6 @@ from streams_assignor.upgrade.streams_protocol._facts import (
     Survival,
 )
 from streams_assignor.upgrade.streams_protocol._hazards import hazards_of_change
-from streams_assignor.upgrade.streams_protocol._requirements import (
-    Facts,
-    JudgedRequirement,
-    RequirementStatus,
-    judge,
-    judge_limits,
-    require_streams_client,
-)
 from streams_assignor.upgrade.streams_protocol._settings import (
     CarriedSetting,
     LostSetting,
@@ -61,6 +53,14 @@ from streams_assignor.upgrade.streams_protocol._settings import (
     limits_of,
     lost_settings,
     main_consumer_setting,
+)
+from streams_assignor.upgrade.streams_protocol.requirements import (
+    Facts,
+    JudgedRequirement,
+    RequirementStatus,
+    judge,
+    judge_limits,
+    require_streams_client,
 )
 from streams_assignor.upgrade.upgrade_from import format_effects
 from streams_assignor.upgrade.verdict import Verdict

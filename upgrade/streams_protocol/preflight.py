@@ -24,8 +24,8 @@ from streams_assignor.upgrade.streams_protocol._facts import (
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
-from streams_assignor.upgrade.streams_protocol._requirements import Facts
 from streams_assignor.upgrade.streams_protocol._settings import main_consumer_setting
+from streams_assignor.upgrade.streams_protocol.requirements import Facts
 from streams_assignor.upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"

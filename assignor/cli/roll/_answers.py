@@ -9,7 +9,7 @@ import click
 from streams_assignor.cli.roll._driver import Decided, Interrupts, RollView
 from streams_assignor.cli.roll._lock import user_name
 from streams_assignor.cli.roll._options import RollOptions
-from streams_assignor.cli.roll._output import question_lines
+from streams_assignor.cli.roll.output import question_lines
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator
 from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION, ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState

@@ -15,13 +15,13 @@ from attrs import evolve, frozen
 from click.core import ParameterSource
 
 from streams_assignor.cli.plan.text import broker_plan_lines
-from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.cli.roll._driver import RollView
-from streams_assignor.cli.roll._instances import InstancesError, read_instances
 from streams_assignor.cli.roll._options import LiveTarget, RollOptions
-from streams_assignor.cli.roll._output import plan_lines, show
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.cli.roll.commands import CommandTemplate
+from streams_assignor.cli.roll.instances import InstancesError, read_instances
+from streams_assignor.cli.roll.output import plan_lines, show
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import count, join_names
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from streams_assignor.cli.roll._instances import InstanceNames, processes_of
+from streams_assignor.cli.roll.instances import InstanceNames, processes_of
 from streams_assignor.groups import InspectedGroup, InspectedMember
 from streams_assignor.groups.described_group import STABLE, DescribedGroup
 from streams_assignor.upgrade.errors import UpgradeError

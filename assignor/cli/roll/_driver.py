@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.cli.roll._commands import CommandResult, CommandTemplate, run_command
 from streams_assignor.cli.roll._journal_file import JournalFile
+from streams_assignor.cli.roll.commands import CommandResult, CommandTemplate, run_command
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import (
     AskOperator,

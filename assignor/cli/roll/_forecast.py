@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from streams_assignor.cli.roll._instances import InstanceNames, processes_of
+from streams_assignor.cli.roll.instances import InstanceNames, processes_of
 from streams_assignor.groups import InspectedGroup
 from streams_assignor.groups.described_group import STREAMS
 from streams_assignor.upgrade.errors import UpgradeError

@@ -17,11 +17,11 @@ from streams_assignor.cli.plan.text import group_plan_lines
 from streams_assignor.cli.roll._compared import SeenGenerations, StepComparison
 from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.cli.roll._forecast import expectation_of
-from streams_assignor.cli.roll._instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
-from streams_assignor.cli.roll._look import LiveLook, look_at
 from streams_assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
-from streams_assignor.cli.roll._output import expectation_text, forecast_lines, plan_lines, show
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.cli.roll.instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
+from streams_assignor.cli.roll.look import LiveLook, look_at
+from streams_assignor.cli.roll.output import expectation_text, forecast_lines, plan_lines, show
 from streams_assignor.formats.display import DisplayOptions
 from streams_assignor.formats.text import printable, sanitize
 from streams_assignor.groups import InspectedGroup, inspect_group

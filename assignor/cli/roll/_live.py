@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streams_assignor.cli.roll._output import RollLines, expectation_text, steps_left
+from streams_assignor.cli.roll.output import RollLines, expectation_text, steps_left
 from streams_assignor.formats.text import count, format_seconds, printable
 from streams_assignor.upgrade.roll.engine import KeepWaiting
 from streams_assignor.upgrade.roll.gates import GateResult, GateStatus

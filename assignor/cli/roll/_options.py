@@ -11,7 +11,7 @@ import click
 from attrs import field, frozen
 
 from streams_assignor.cli.group.what_if import read_config, session_timeout_of
-from streams_assignor.cli.roll._commands import CommandTemplate
+from streams_assignor.cli.roll.commands import CommandTemplate
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.releases import Release, resolve_release

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from streams_assignor.cli._exit_status import CommandFailed
-from streams_assignor.cli.roll._output import (
+from streams_assignor.cli.roll.output import (
     computed_again_lines,
     expectation_text,
     forecast_text,

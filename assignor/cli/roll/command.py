@@ -31,15 +31,15 @@ from streams_assignor.cli.params import (
 )
 from streams_assignor.cli.roll._answers import RollAnswers, by_option
 from streams_assignor.cli.roll._brokers import brokers_subject, finalize_command, refuse_group_options
-from streams_assignor.cli.roll._commands import CommandTemplate, check_values
 from streams_assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
 from streams_assignor.cli.roll._group import group_subject
-from streams_assignor.cli.roll._instances import names_of, read_instances
 from streams_assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from streams_assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
-from streams_assignor.cli.roll._output import RollJson, RollLines
 from streams_assignor.cli.roll._report import report_file
 from streams_assignor.cli.roll._subject import RollSubject
+from streams_assignor.cli.roll.commands import CommandTemplate, check_values
+from streams_assignor.cli.roll.instances import names_of, read_instances
+from streams_assignor.cli.roll.output import RollJson, RollLines
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.codec import StreamsAssignorError
 from streams_assignor.formats.console import SafeConsole

@@ -11,7 +11,7 @@ from typing import Final
 
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.packed._cell import UpgradeCell
-from streams_assignor.spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed.process_state import (
     ASSIGNED,
     JOINED,
     SYNC_RESPONSE_PENDING,

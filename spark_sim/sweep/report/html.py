@@ -21,8 +21,8 @@ from streams_assignor.spark_sim.search.release_roles import ROLES, Recast
 from streams_assignor.spark_sim.search.schedules import upgrade_schedules
 from streams_assignor.spark_sim.sweep.equivalence import upgrade_class
 from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
-from streams_assignor.spark_sim.sweep.report._terminal import PLANS, MatrixGrid, judge
 from streams_assignor.spark_sim.sweep.report.judgement import format_count
+from streams_assignor.spark_sim.sweep.report.terminal import PLANS, MatrixGrid, judge
 from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
 from streams_assignor.spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
 from streams_assignor.upgrade.planner import documented_hops

@@ -15,7 +15,7 @@ from streams_assignor.spark_sim.regressions.regression_search import RegressionR
 from streams_assignor.spark_sim.rolls import ROLL
 from streams_assignor.spark_sim.search.cell_result import SAFE
 from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
-from streams_assignor.spark_sim.sweep.report import _terminal
+from streams_assignor.spark_sim.sweep.report import terminal
 from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
 from streams_assignor.spark_sim.sweep.report.console import print_dim, print_judgement
 from streams_assignor.spark_sim.sweep.report.html import render_html
@@ -64,7 +64,7 @@ def _print_brokers(console: Console, results: Sequence[BrokerCellResult], max_ex
     for pair in dict.fromkeys((result.cell.origin, result.cell.target) for result in results):
         of_pair = [result for result in results if (result.cell.origin, result.cell.target) == pair]
         console.print(_broker_table(pair, of_pair, ascii_only=ascii_only))
-    marks = _terminal.ASCII_MARKS if ascii_only else _terminal.MARKS
+    marks = terminal.ASCII_MARKS if ascii_only else terminal.MARKS
     legend = f"{marks['safe']} safe, {marks['unsafe']} unsafe, * documented; (held up) the plan never came to its end"
     print_dim(console, (legend, *example_lines(results, max_examples, _describe, "cells", MATRIX)))
     states, schedules = sum(result.states or 0 for result in results), sum(result.schedules or 0 for result in results)
@@ -96,9 +96,9 @@ def _broker_table(pair: tuple[str, str], results: Sequence[BrokerCellResult], *,
 def _mark(result: BrokerCellResult | None, *, ascii_only: bool) -> Text:
     if result is None:
         return Text("")
-    mark = (_terminal.ASCII_MARKS if ascii_only else _terminal.MARKS)[result.verdict]
+    mark = (terminal.ASCII_MARKS if ascii_only else terminal.MARKS)[result.verdict]
     held_up = " held up" if result.verdict == SAFE and not result.completed else ""
-    return Text(f"{mark}{'*' if result.is_documented else ''}{held_up}", _terminal.STYLES[result.verdict])
+    return Text(f"{mark}{'*' if result.is_documented else ''}{held_up}", terminal.STYLES[result.verdict])
 
 
 # -- searches for known bugs: a line each ----------------------------------------------------------------------------
@@ -126,10 +126,10 @@ def _print_searches(console: Console, results: Sequence[RegressionResult], _max_
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
     UPGRADE_SUITE: Renderer(
-        _terminal.judge,
+        terminal.judge,
         lambda sweep: render_html(sweep.results, sweep.traces),
-        _terminal.print_results,
-        _terminal.draw_progress,
+        terminal.print_results,
+        terminal.draw_progress,
     ),
     BROKER_SUITE: Renderer(
         judge_brokers, lambda sweep: broker_page(sweep.results, judge_brokers(sweep.results)), _print_brokers

@@ -10,8 +10,8 @@ from attrs import evolve
 from streams_assignor.spark_sim.jobs.table import Column, Table, columns_of, field_columns
 from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
 from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
-from streams_assignor.spark_sim.sweep._runs import UNIT_KEY, Run
 from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
+from streams_assignor.spark_sim.sweep.runs import UNIT_KEY, Run
 
 RESULT_TYPES: Final[tuple[type[CellResult], ...]] = (UpgradeResult, BrokerCellResult, RegressionResult)
 

@@ -22,7 +22,7 @@ from streams_assignor.upgrade.hazards import (
     SettingFacts,
     judge_hazards,
 )
-from streams_assignor.upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
+from streams_assignor.upgrade.hazards.conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
 from streams_assignor.upgrade.patch_levels import advise_between
 from streams_assignor.upgrade.releases import resolve_release
 from tests.upgrade.application.class_bytes import ClassBytes

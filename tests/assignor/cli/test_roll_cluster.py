@@ -17,8 +17,8 @@ from streams_assignor.cli.roll._brokers import (
     notes_of,
     plan_cluster,
 )
-from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.cli.roll.command import roll
+from streams_assignor.cli.roll.commands import CommandTemplate
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.cluster.client.connection import QuorumState, ReplicaState

@@ -16,10 +16,10 @@ from attrs import evolve
 from rich.console import Console
 
 from streams_assignor.cli.member import MEMBER_COMMAND
-from streams_assignor.demo import _member_process, load_generator, runner
+from streams_assignor.demo import load_generator, member_process, runner
 from streams_assignor.demo import render as bounce_render
-from streams_assignor.demo._member_process import EventLine, MemberProcess
 from streams_assignor.demo.load_generator import LoadGenerator, LoadGeneratorError
+from streams_assignor.demo.member_process import EventLine, MemberProcess
 from streams_assignor.demo.member_settings import MemberSettings
 from streams_assignor.demo.model import (
     DEFAULT_STEPS,
@@ -304,7 +304,7 @@ def a_process(program: str, events: SimpleQueue[EventLine | None]) -> MemberProc
 
 
 def test_a_member_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_member_process, "_STOP_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(member_process, "_STOP_TIMEOUT_SECONDS", 0.1)
     events: SimpleQueue[EventLine | None] = SimpleQueue()
     deaf = """
 import signal, time

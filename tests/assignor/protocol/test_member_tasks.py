@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_assignor.codec import TaskId
-from streams_assignor.protocol._member_tasks import (
+from streams_assignor.protocol.member_tasks import (
     OTHER_PROCESS,
     GrantedTasks,
     ProcessTasks,

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from streams_assignor.codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId
-from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, ProcessTasks
 from streams_assignor.protocol.group import compute_lag
+from streams_assignor.protocol.member_tasks import MEMBER_TASK_ASSIGNORS, ProcessTasks
 from streams_assignor.upgrade import number_of
 from streams_assignor.upgrade.release_behaviour import behaviour_of
 from tests.java_oracle import Oracle

@@ -15,7 +15,7 @@ PRELOADED = [
     "streams_assignor.groups.describe.confluent.offsets_topic",
     "streams_assignor.groups.describe.kafka_python.group_lookup",
     "streams_assignor.cli.group.command",
-    "streams_assignor.spark_sim.audit._report",
+    "streams_assignor.spark_sim.audit.report",
     "streams_assignor.spark_sim.audit.job",
     "streams_assignor.cli.audit.command",
     "streams_assignor.cli.features",

@@ -11,7 +11,7 @@ from functools import reduce
 from threading import Thread
 from typing import Self
 
-from streams_assignor.demo._member_process import EventLine
+from streams_assignor.demo.member_process import EventLine
 from streams_assignor.demo.member_settings import MemberSettings
 from streams_assignor.demo.model import MemberStatus
 from streams_assignor.observability.event_fields import parse_line

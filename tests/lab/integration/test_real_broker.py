@@ -8,8 +8,8 @@ from itertools import groupby
 
 import pytest
 
-from streams_assignor.demo._member_process import EventLine
 from streams_assignor.demo.load_generator import LoadGeneratorError, create_topic, delete_topic
+from streams_assignor.demo.member_process import EventLine
 from streams_assignor.upgrade import release_named
 from tests.lab.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
 from tests.lab.integration.subprocesses import JavaMember, JavaStreams, PythonMember, wait_until

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.groups.history.log_segment import SegmentReader
 from streams_assignor.upgrade.hazards import HAZARDS
-from streams_assignor.upgrade.streams_protocol._requirements import KAFKA_20254
+from streams_assignor.upgrade.streams_protocol.requirements import KAFKA_20254
 from tests.lab.integration.applications import Application, settle
 from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from streams_assignor.upgrade.streams_protocol import Reliance
-from streams_assignor.upgrade.streams_protocol._requirements import RELIANCES
+from streams_assignor.upgrade.streams_protocol.requirements import RELIANCES
 from tests.lab.integration.applications import settle
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting

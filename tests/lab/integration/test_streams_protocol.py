@@ -13,7 +13,7 @@ import pytest
 from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, UpgradeType
 from streams_assignor.upgrade.streams_protocol import Reliance
-from streams_assignor.upgrade.streams_protocol._requirements import RELIANCES, STREAMS_VERSION_RAISED
+from streams_assignor.upgrade.streams_protocol.requirements import RELIANCES, STREAMS_VERSION_RAISED
 from tests.lab.integration.applications import PARTITIONS
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting

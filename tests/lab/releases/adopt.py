@@ -130,7 +130,7 @@ def review(found: Derivation, levels: list[str]) -> Iterator[str]:
         if known[:common] != theirs[:common]:
             yield f"{LEVELS_FILE}: BOOTSTRAPS of {name} is {theirs} in the jars"
         if not known:
-            yield f"{name} is new: upgrade/cluster/brokers/_kraft.py, _USERS"
+            yield f"{name} is new: upgrade/cluster/brokers/kraft.py, _USERS"
     if line not in NEWEST_OF_LINE:
         yield f"read Kafka's upgrade guide of Streams for {line}: rows of upgrade/hazards/_table.py"
         yield f"read the upgrade notes of the brokers for {line}: rows of upgrade/cluster/brokers/_upgrade_notes.py"

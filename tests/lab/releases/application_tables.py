@@ -17,7 +17,14 @@ from zipfile import ZipFile
 
 from attrs import evolve
 
-from streams_assignor.upgrade.application._stored import (
+from streams_assignor.upgrade.application.broker_configuration import BROKER
+from streams_assignor.upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
+from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
+from streams_assignor.upgrade.application.configuration import CONFIGS
+from streams_assignor.upgrade.application.dependencies import Dependency
+from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
+from streams_assignor.upgrade.application.stored import (
     BROKERS,
     CODE,
     CONFIGURATION,
@@ -27,13 +34,6 @@ from streams_assignor.upgrade.application._stored import (
     SCALA_CODE,
     TEST_UTILS_CODE,
 )
-from streams_assignor.upgrade.application.broker_configuration import BROKER
-from streams_assignor.upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
-from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
-from streams_assignor.upgrade.application.configuration import CONFIGS
-from streams_assignor.upgrade.application.dependencies import Dependency
-from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT
-from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
 from streams_assignor.upgrade.application.values import KNOWN_VALIDATORS
 from streams_assignor.upgrade.releases import RELEASES
 from streams_assignor.upgrade.upgrade_from import line_number

@@ -6,7 +6,6 @@ from zipfile import ZipFile
 
 import pytest
 
-from streams_assignor.upgrade.application._stored import BROKERS, expand, stored_configuration, stored_json, values_at
 from streams_assignor.upgrade.application.broker_configuration import BROKER
 from streams_assignor.upgrade.application.class_file import PRIVATE, PUBLIC, ClassFile, ClassMember
 from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
@@ -15,6 +14,7 @@ from streams_assignor.upgrade.application.dependencies import Dependency, depend
 from streams_assignor.upgrade.application.environment import environment_of
 from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT, rocksdb_code, rocksdb_version
 from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
+from streams_assignor.upgrade.application.stored import BROKERS, expand, stored_configuration, stored_json, values_at
 from streams_assignor.upgrade.application.values import is_judged, refusal, refusal_beside
 from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.kafka_jars import Unavailable, class_path

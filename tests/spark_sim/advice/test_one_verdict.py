@@ -21,8 +21,8 @@ from streams_assignor.spark_sim.search.cell_result import (
     UpgradeResult,
 )
 from streams_assignor.spark_sim.sweep.report._guide_tables import sign
-from streams_assignor.spark_sim.sweep.report._terminal import judge
 from streams_assignor.spark_sim.sweep.report.html import page_data
+from streams_assignor.spark_sim.sweep.report.terminal import judge
 from streams_assignor.upgrade import Plan, Upgrade, advise
 from streams_assignor.upgrade.plans import all_plans, all_upgrades
 from streams_assignor.upgrade.releases import RELEASES

@@ -20,7 +20,7 @@ from streams_assignor.spark_sim.sweep.report._guide_tables import (
     guide_summary,
     matrix_rows,
 )
-from streams_assignor.spark_sim.sweep.report._terminal import guide_table
+from streams_assignor.spark_sim.sweep.report.terminal import guide_table
 from streams_assignor.upgrade.planner import documented_hops
 from streams_assignor.upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans
 from streams_assignor.upgrade.releases import NEWEST, RELEASES

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streams_assignor.spark_sim.audit._groups import GroupSummaries, group_table
-from streams_assignor.spark_sim.audit._schema import TABLES
+from streams_assignor.spark_sim.audit.group_summaries import GroupSummaries, group_table
 from streams_assignor.spark_sim.audit.job import Audit
+from streams_assignor.spark_sim.audit.schema import TABLES
 
 START = 1_795_400_000_000
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>&amp;\u202e\"'"

@@ -21,7 +21,7 @@ from streams_assignor.cli.main import cli
 from streams_assignor.groups.history.log_segment import SegmentReader
 from streams_assignor.groups.history.tables import AUDIT_TABLES
 from streams_assignor.spark_sim.audit import partition_audit
-from streams_assignor.spark_sim.audit._groups import GroupSummaries, group_table
+from streams_assignor.spark_sim.audit.group_summaries import GroupSummaries, group_table
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source

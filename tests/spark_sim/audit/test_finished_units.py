@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from streams_assignor.cli.conform import _document, _given, judge
 from streams_assignor.cli.main import cli
 from streams_assignor.spark_sim.audit import _work
-from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit.captures import RESULTS as COMPARISON
 from streams_assignor.spark_sim.audit.captures import run_comparison
 from streams_assignor.spark_sim.audit.destination import open_destination
 from streams_assignor.spark_sim.audit.finished_units import KEPT, UNITS, FinishedUnits, InFolder
 from streams_assignor.spark_sim.audit.job import RESULTS, run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter, AuditUnit
+from streams_assignor.spark_sim.audit.schema import TABLES
 from streams_assignor.spark_sim.audit.sources import SourceError, segments_source
 from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, EngineError
 from streams_assignor.spark_sim.sweep.spark.executor import on_session

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from streams_assignor.groups.history.group_history import GroupSummary
-from streams_assignor.spark_sim.audit import _groups
-from streams_assignor.spark_sim.audit._groups import GroupSummaries, SummaryBuilder, group_table
+from streams_assignor.spark_sim.audit import group_summaries
+from streams_assignor.spark_sim.audit.group_summaries import GroupSummaries, SummaryBuilder, group_table
 from streams_assignor.spark_sim.audit.job import Audit
 
 
@@ -61,7 +61,7 @@ def test_a_summary_has_the_rows_of_its_group():
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 4096])
 def test_the_lives_of_a_group_are_one_summary(monkeypatch, at_a_time):
-    monkeypatch.setattr(_groups, "_ROWS", at_a_time)
+    monkeypatch.setattr(group_summaries, "_ROWS", at_a_time)
     builder = SummaryBuilder()
     for life, state in (("first", "Dead"), ("second", "Stable")):
         rows(builder, "a", "group-started", "unknown", findings=[problem(life)])

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from streams_assignor.spark_sim.audit import _report_data
-from streams_assignor.spark_sim.audit._report import group_json, times_json, write_report
 from streams_assignor.spark_sim.audit._report_data import GroupData, group_data
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.report import group_json, times_json, write_report
 from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.spark_sim.audit.made_up_groups import (
     HOSTILE,

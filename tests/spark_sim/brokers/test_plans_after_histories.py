@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streams_assignor.spark_sim.brokers.actions import run_scenario
 from streams_assignor.spark_sim.brokers.parser import parse_scenario
-from streams_assignor.upgrade.cluster.brokers._kraft import finalized_levels
+from streams_assignor.upgrade.cluster.brokers.kraft import finalized_levels
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import VERSIONS, MetadataMode, broker_release
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION

@@ -8,7 +8,7 @@ from streams_assignor.spark_sim.brokers.actions import run_scenario
 from streams_assignor.spark_sim.brokers.cluster_state import EventKind
 from streams_assignor.spark_sim.brokers.parser import parse_scenario
 from streams_assignor.spark_sim.brokers.scenario import level_text
-from streams_assignor.upgrade.cluster.brokers._kraft import finalized_levels
+from streams_assignor.upgrade.cluster.brokers.kraft import finalized_levels
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from streams_assignor.upgrade.cluster.brokers.steps import DowngradeVerdict

@@ -10,7 +10,7 @@ from streams_assignor.spark_sim.brokers.actions import run_scenario
 from streams_assignor.spark_sim.brokers.parser import parse_scenario
 from streams_assignor.spark_sim.brokers.properties import ALL_NODES_IN_CLUSTER
 from streams_assignor.spark_sim.brokers.scenario import level_text
-from streams_assignor.upgrade.cluster.brokers._kraft import finalized_levels
+from streams_assignor.upgrade.cluster.brokers.kraft import finalized_levels
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release, version_named
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path

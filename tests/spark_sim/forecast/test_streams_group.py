@@ -7,7 +7,7 @@ from attrs import evolve
 
 from streams_assignor.cli.group.what_if import forecast_lines, order_lines
 from streams_assignor.cli.roll._forecast import expectation_of
-from streams_assignor.cli.roll._instances import seen_instances
+from streams_assignor.cli.roll.instances import seen_instances
 from streams_assignor.groups import DescribedSubtopology, InternalTopic, inspect_group
 from streams_assignor.spark_sim.forecast import (
     Cost,

@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
-from streams_assignor.spark_sim.packed._process_state import STABLE, SYNC_RESPONSE_PENDING, OrphanedId
 from streams_assignor.spark_sim.packed.any_size import AnySize, Shared
+from streams_assignor.spark_sim.packed.process_state import STABLE, SYNC_RESPONSE_PENDING, OrphanedId
 from streams_assignor.spark_sim.packed.view import PHASE, ROLLED_BACK
 from streams_assignor.spark_sim.search.views import close
 

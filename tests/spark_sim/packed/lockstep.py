@@ -7,7 +7,11 @@ from string import ascii_uppercase
 from streams_assignor.spark_sim.model.scenario import Scenario, make_step
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import SINGLE_OWNER, Violation
-from streams_assignor.spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.model import LEAD
+from streams_assignor.spark_sim.packed.paths import NamedGroup
+from streams_assignor.spark_sim.packed.process_state import (
     ASSIGNED,
     COMPLETING,
     JOINED,
@@ -15,10 +19,6 @@ from streams_assignor.spark_sim.packed._process_state import (
     REJOIN_NEEDED,
     SYNC_RESPONSE_PENDING,
 )
-from streams_assignor.spark_sim.packed.actions import PackedAction
-from streams_assignor.spark_sim.packed.encoding import Encoding
-from streams_assignor.spark_sim.packed.model import LEAD
-from streams_assignor.spark_sim.packed.paths import NamedGroup
 from streams_assignor.spark_sim.packed.view import PHASE
 
 NOBODYS = {SINGLE_OWNER}

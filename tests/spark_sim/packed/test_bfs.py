@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation
-from streams_assignor.spark_sim.packed._process_state import COMPLETING
 from streams_assignor.spark_sim.packed.bfs import PackedGraph, bfs
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.model import PackedState
 from streams_assignor.spark_sim.packed.paths import NamedGroup
+from streams_assignor.spark_sim.packed.process_state import COMPLETING
 from streams_assignor.spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, OperatorView, PackedGroupView, saturate
 from streams_assignor.spark_sim.search.graph import FAILED_STATE, path_to
 from streams_assignor.spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION

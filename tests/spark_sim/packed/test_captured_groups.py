@@ -10,8 +10,8 @@ from streams_assignor.groups.capture import Capture
 from streams_assignor.spark_sim.conformance.verdict import check_conformance
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.packed import UpgradeCell
-from streams_assignor.spark_sim.packed._process_state import COMPLETING, JOINED
 from streams_assignor.spark_sim.packed.any_size import AnySize, explore_any_size
+from streams_assignor.spark_sim.packed.process_state import COMPLETING, JOINED
 from streams_assignor.spark_sim.packed.tables.protocol_table import Reaction
 from streams_assignor.spark_sim.packed.view import PHASE
 from streams_assignor.spark_sim.search.views import close, members

@@ -3,8 +3,8 @@
 import pytest
 from attrs import evolve, fields
 
-from streams_assignor.cli.roll._instances import InstanceNames
-from streams_assignor.cli.roll._look import look_at
+from streams_assignor.cli.roll.instances import InstanceNames
+from streams_assignor.cli.roll.look import look_at
 from streams_assignor.groups import DescribedGroupMember
 from streams_assignor.groups.offsets import GroupOffsets
 from streams_assignor.spark_sim.model.violations import Violation

@@ -7,7 +7,7 @@ from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 from streams_assignor.spark_sim.search.schedules import crash_variants, upgrade_schedules
 from streams_assignor.spark_sim.search.shrink import first_violation, shrink_example, shrink_scenario
-from streams_assignor.spark_sim.sweep._runs import run_scenarios, summarize
+from streams_assignor.spark_sim.sweep.runs import run_scenarios, summarize
 from streams_assignor.upgrade.plans import kip_268_upgrades
 
 UNSAFE = next(upgrade for upgrade in kip_268_upgrades() if (upgrade.origin.line, upgrade.target.line) == ("1.1", "2.0"))

@@ -13,8 +13,8 @@ from streams_assignor.spark_sim.streams_groups._coordinator import (
     fence_member,
     heartbeat,
 )
-from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, compacted
 from streams_assignor.spark_sim.streams_groups._world import initial_world
+from streams_assignor.spark_sim.streams_groups.group import NO_GROUP, compacted
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 from streams_assignor.spark_sim.streams_groups.rules import rules_of
 from streams_assignor.spark_sim.streams_groups.tasks import NO_TASKS, TasksTuple

@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 
 from streams_assignor.spark_sim.streams_groups import _coordinator, _reconciliation
-from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, StreamsGroup
+from streams_assignor.spark_sim.streams_groups.group import CoordinatorMember, StreamsGroup
 from streams_assignor.spark_sim.streams_groups.properties import (
     EVERY_TASK_OWNED,
     NO_LATE_COMMIT,

@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.codec import TaskId
-from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
+from streams_assignor.spark_sim.streams_groups.group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from streams_assignor.spark_sim.streams_groups.rules import rules_of
 from streams_assignor.spark_sim.streams_groups.tasks import TasksTuple
 from tests.java_oracle import Oracle

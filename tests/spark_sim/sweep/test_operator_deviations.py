@@ -13,8 +13,8 @@ from streams_assignor.spark_sim.sweep.operator_deviations import (
     DEVIATION_NAMES,
     possible_deviations,
 )
-from streams_assignor.spark_sim.sweep.report._terminal import variant_lines
 from streams_assignor.spark_sim.sweep.report.html import page_data
+from streams_assignor.spark_sim.sweep.report.terminal import variant_lines
 from streams_assignor.spark_sim.sweep.suites import read_sweep, upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables

@@ -87,7 +87,7 @@ def test_a_damaged_page_of_preserved_records_is_an_error_that_names_the_file(tmp
 
 
 def test_a_damaged_page_of_an_audit_is_an_error_of_its_report(tmp_path):
-    from streams_assignor.spark_sim.audit._schema import TABLES
+    from streams_assignor.spark_sim.audit.schema import TABLES
 
     for name, table in TABLES.items():
         write_parquet(tmp_path / name / "part-0.parquet", table, [])

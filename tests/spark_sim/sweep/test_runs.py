@@ -9,7 +9,7 @@ from streams_assignor.spark_sim.model.scenario import Scenario, Step
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 from streams_assignor.spark_sim.search.schedules import crash_variants, spread_schedules, upgrade_schedules
-from streams_assignor.spark_sim.sweep._runs import Run, run_scenarios, run_with_shared_prefixes, summarize
+from streams_assignor.spark_sim.sweep.runs import Run, run_scenarios, run_with_shared_prefixes, summarize
 from streams_assignor.upgrade import Plan, release_named
 from streams_assignor.upgrade.plans import Upgrade, kip_268_upgrades
 

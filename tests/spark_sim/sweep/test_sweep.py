@@ -21,11 +21,11 @@ from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, m
 from streams_assignor.spark_sim.packed import FaultBudget
 from streams_assignor.spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
 from streams_assignor.spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
-from streams_assignor.spark_sim.sweep import _runs, sweep, worker
-from streams_assignor.spark_sim.sweep._runs import run_scenarios
+from streams_assignor.spark_sim.sweep import runs, sweep, worker
 from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.equivalence import merge_results, representatives
 from streams_assignor.spark_sim.sweep.folder import is_page, open_folder
+from streams_assignor.spark_sim.sweep.runs import run_scenarios
 from streams_assignor.spark_sim.sweep.spark import executor
 from streams_assignor.spark_sim.sweep.suites import ResultFolderError, read_sweep, upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
@@ -134,7 +134,7 @@ def test_a_configuration_that_no_member_starts_with_has_no_rows():
 
 def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
     digests = iter(range(10_000))
-    monkeypatch.setattr(_runs, "events_digest", lambda _events: str(next(digests)))
+    monkeypatch.setattr(runs, "events_digest", lambda _events: str(next(digests)))
     rows, _ = compute_unit("one", JOB)
 
     assert len(range(0, len(rows), REPEAT_EVERY)) == len([row for row in rows if row.verdict == ERROR])

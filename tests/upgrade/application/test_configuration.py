@@ -3,13 +3,13 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.upgrade.application._stored import NoTable
 from streams_assignor.upgrade.application.configuration import (
     ReleaseConfigKey,
     compare_configurations,
     configuration_of,
     releases_with,
 )
+from streams_assignor.upgrade.application.stored import NoTable
 from streams_assignor.upgrade.application.values import is_judged, refusal, validator_text
 from streams_assignor.upgrade.releases import RELEASES, resolve_release
 

@@ -13,7 +13,7 @@ from streams_assignor.upgrade.application.archive import Archives
 from streams_assignor.upgrade.application.code_report import judge_code
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import HAZARDS, Answer, Application, judge_condition
-from streams_assignor.upgrade.hazards._conditions import Uses
+from streams_assignor.upgrade.hazards.conditions import Uses
 from streams_assignor.upgrade.input_values import InvalidInput
 from streams_assignor.upgrade.releases import RELEASES
 from tests.matrix import with_matrix

@@ -2,7 +2,6 @@
 
 import pytest
 
-from streams_assignor.upgrade.application._stored import NoTable
 from streams_assignor.upgrade.application.code import classes_of_any_release, code_of, is_public
 from streams_assignor.upgrade.application.dependencies import (
     Dependency,
@@ -17,6 +16,7 @@ from streams_assignor.upgrade.application.dependencies import (
     needed_by,
 )
 from streams_assignor.upgrade.application.scala import scala_jar, scala_versions
+from streams_assignor.upgrade.application.stored import NoTable
 from streams_assignor.upgrade.releases import RELEASES
 
 SCALA = "org/apache/kafka/streams/scala/"

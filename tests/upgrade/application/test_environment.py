@@ -2,7 +2,6 @@
 
 import pytest
 
-from streams_assignor.upgrade.application._stored import NoTable
 from streams_assignor.upgrade.application.environment import (
     ALL_VARIABLES,
     compare_environments,
@@ -10,6 +9,7 @@ from streams_assignor.upgrade.application.environment import (
     need_rules,
     needs_of,
 )
+from streams_assignor.upgrade.application.stored import NoTable
 from streams_assignor.upgrade.releases import RELEASES
 
 KAFKA = "org.apache.kafka."

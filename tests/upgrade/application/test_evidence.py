@@ -10,7 +10,7 @@ from streams_assignor.upgrade.application.linkage import check_references
 from streams_assignor.upgrade.application.setting_files import Settings, parse_settings
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import BORROWED_LIBRARY, HAZARDS, MISSING_LIBRARY, Answer, Application, Lacking
-from streams_assignor.upgrade.hazards._conditions import Sets, Uses
+from streams_assignor.upgrade.hazards.conditions import Sets, Uses
 from streams_assignor.upgrade.releases import release_named
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar

@@ -13,7 +13,7 @@ from streams_assignor.upgrade.application.setting_forms import form_of
 from streams_assignor.upgrade.application.settings import Effect, judge_settings
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import Answer, Application, CodeFacts, CodeSettings
-from streams_assignor.upgrade.hazards._conditions import Sets
+from streams_assignor.upgrade.hazards.conditions import Sets
 from streams_assignor.upgrade.releases import RELEASES
 
 KEY, OLD = "processing.guarantee", "exactly_once"

@@ -18,7 +18,7 @@ from streams_assignor.upgrade.hazards import (
     Setting,
     SettingFacts,
 )
-from streams_assignor.upgrade.hazards._conditions import (
+from streams_assignor.upgrade.hazards.conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     Always,
@@ -31,7 +31,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from streams_assignor.upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards.usual_conditions import (
     FOREIGN_KEY_JOINS,
     GLOBAL_TABLES,
     ON_DISK,

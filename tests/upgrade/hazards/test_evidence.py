@@ -25,12 +25,12 @@ from streams_assignor.upgrade.hazards import (
     Setting,
     Subject,
 )
-from streams_assignor.upgrade.hazards._conditions import AllOf, Always, AnyOf, FirstKnown, NotThat, Observes
 from streams_assignor.upgrade.hazards._evidence import contradictions, witnesses
 from streams_assignor.upgrade.hazards._wrappers import wrapper_hazards
+from streams_assignor.upgrade.hazards.conditions import AllOf, Always, AnyOf, FirstKnown, NotThat, Observes
 from streams_assignor.upgrade.releases import release_named
 from streams_assignor.upgrade.streams_protocol import Protocol, Reliance
-from streams_assignor.upgrade.streams_protocol._requirements import Facts, judge
+from streams_assignor.upgrade.streams_protocol.requirements import Facts, judge
 from streams_assignor.upgrade.topology_description import parse_topology_description
 from tests.each import each_third, for_each
 
@@ -169,30 +169,30 @@ def without_libraries(application):
 
 
 PROOFS = (
-    ("_conditions.Sets._unset", r"\S+( or \S+)* is not set in (a file|app\.jar)", COULD_SET_IT),
-    ("_conditions.Sets._of", r"a(\.properties| file) line \d+ does not set \S+ ", COULD_SET_IT),
-    ("_conditions.Uses.look", r"none of your classes in app\.jar refers to ", (lacking(), NO_OWN, PART)),
-    ("_conditions.Uses.look", r"nothing in app\.jar refers to ", (lacking(), NO_OWN, PART, NO_LIBRARIES)),
-    ("_conditions.Lacks.look", r"all of this that app\.jar refers to is still there", (lacking(), PART, NO_LIBRARIES)),
-    ("_conditions.RunsOnJavaBefore.look", r"app\.jar has classes of Java 17", (lacking(), lacking(java=0))),
-    ("_conditions.HasLibrary.look", r"\S+ 5\.0 is there", (without_libraries, PART)),
-    ("_conditions.HasLibrary.look", r"app\.jar does not have ", (lacking(), NO_LIBRARIES, PART)),
-    ("_conditions.Brokers.look", r"the brokers are of ", (grouped(), grouped(brokers=None))),
+    ("conditions.Sets._unset", r"\S+( or \S+)* is not set in (a file|app\.jar)", COULD_SET_IT),
+    ("conditions.Sets._of", r"a(\.properties| file) line \d+ does not set \S+ ", COULD_SET_IT),
+    ("conditions.Uses.look", r"none of your classes in app\.jar refers to ", (lacking(), NO_OWN, PART)),
+    ("conditions.Uses.look", r"nothing in app\.jar refers to ", (lacking(), NO_OWN, PART, NO_LIBRARIES)),
+    ("conditions.Lacks.look", r"all of this that app\.jar refers to is still there", (lacking(), PART, NO_LIBRARIES)),
+    ("conditions.RunsOnJavaBefore.look", r"app\.jar has classes of Java 17", (lacking(), lacking(java=0))),
+    ("conditions.HasLibrary.look", r"\S+ 5\.0 is there", (without_libraries, PART)),
+    ("conditions.HasLibrary.look", r"app\.jar does not have ", (lacking(), NO_LIBRARIES, PART)),
+    ("conditions.Brokers.look", r"the brokers are of ", (grouped(), grouped(brokers=None))),
     (
-        "_conditions.InGroup.look",
+        "conditions.InGroup.look",
         r"group orders has no ",
         (grouped(), grouped(has_static_members=None, has_standbys=None, is_streams_group=None, lacks_topics=None)),
     ),
-    ("_conditions.InTopology.look", r"topology\.txt has no ", (without_topology,)),
+    ("conditions.InTopology.look", r"topology\.txt has no ", (without_topology,)),
     (
-        "_conditions.NotThat.look",
+        "conditions.NotThat.look",
         r"your class A refers to |topology\.txt has source |a(\.properties| file) line \d+( sets |: )",
         (lambda application: evolve(application, settings=None, code=None, topology=None),),
     ),
 )
 """Each place that says no: the text that proves it, and inputs without which it is no proof."""
 OF_REQUIREMENTS = (
-    *("_requirements._judge_level", "_requirements._judge_application"),
+    *("requirements._judge_level", "requirements._judge_application"),
     *("consumers._judge", "consumers._policy", "consumers._userdata"),
 )
 
@@ -217,7 +217,7 @@ def _places(node, where):
 
 @pytest.mark.unmeasured
 def test_each_place_that_says_no_has_its_proofs_in_the_table():
-    of_parts = {"_conditions._no", "_conditions._combined"}  # what others prove
+    of_parts = {"conditions._no", "conditions._combined"}  # what others prove
     places = [place for place in places_that_say_no() if place not in of_parts]
 
     assert sorted(places) == sorted([place for place, _, _ in PROOFS] + [*OF_REQUIREMENTS])

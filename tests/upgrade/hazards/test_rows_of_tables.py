@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
-from streams_assignor.upgrade.application._stored import CODE, expand, place_of, stored_text
 from streams_assignor.upgrade.application.class_file import ABSTRACT
 from streams_assignor.upgrade.application.configuration import configuration_of
 from streams_assignor.upgrade.application.dependencies import dependencies_of, java_level, natives_of
 from streams_assignor.upgrade.application.environment import environment_of
 from streams_assignor.upgrade.application.scala import scala_places
+from streams_assignor.upgrade.application.stored import CODE, expand, place_of, stored_text
 from streams_assignor.upgrade.hazards import HAZARDS
 from streams_assignor.upgrade.releases import RELEASES
 

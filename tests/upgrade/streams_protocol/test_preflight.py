@@ -8,8 +8,8 @@ from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Liste
 from streams_assignor.upgrade.hazards import Application, Setting, SettingFacts
 from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.streams_protocol import Facts, Protocol
-from streams_assignor.upgrade.streams_protocol._requirements import judge
 from streams_assignor.upgrade.streams_protocol.preflight import Level, preflight, refine
+from streams_assignor.upgrade.streams_protocol.requirements import judge
 
 NOTHING = Facts()
 STATIC = (LiveMember("a", (), instance_id="one"),)

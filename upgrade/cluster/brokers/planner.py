@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import evolve
 
-from streams_assignor.upgrade.cluster.brokers import _kraft, _zookeeper
+from streams_assignor.upgrade.cluster.brokers import _zookeeper, kraft
 from streams_assignor.upgrade.cluster.brokers._known_bugs import bugs_met
 from streams_assignor.upgrade.cluster.brokers._upgrade_notes import notes_read, upgrade_notes
 from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import migration_steps
@@ -150,7 +150,7 @@ def _upgrade_steps(
         return
     bridge = origin if origin.line == BRIDGE_RELEASE.line else BRIDGE_RELEASE
     yield from _migration(origin, bridge, level)
-    yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
+    yield from kraft.upgrade_steps(bridge, target, bridge.newest)
 
 
 def _migration(origin: BrokerRelease, bridge: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
@@ -164,16 +164,16 @@ def _kraft_upgrade_steps(
 ) -> Iterator[BrokerStep]:
     if level < target.oldest:
         before = BRIDGE_RELEASE if origin.number < _STRAIGHT_TO_4 else origin
-        yield from _kraft.upgrade_steps(origin, before, level)
-        yield _kraft.snapshot_step(before, target)
+        yield from kraft.upgrade_steps(origin, before, level)
+        yield kraft.snapshot_step(before, target)
         origin, level = before, before.newest
     elif origin.oldest < target.oldest and not level_unchanged:
-        yield _kraft.snapshot_since_change_step(origin, f"nodes of {target} support no level below {target.oldest}")
-    yield from _kraft.upgrade_steps(origin, target, level)
+        yield kraft.snapshot_since_change_step(origin, f"nodes of {target} support no level below {target.oldest}")
+    yield from kraft.upgrade_steps(origin, target, level)
 
 
 def _downgrade_steps(
     origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion, level_unchanged: bool
 ) -> Iterator[BrokerStep]:
-    downgrade_steps = _kraft.downgrade_steps if mode is MetadataMode.KRAFT else _zookeeper.downgrade_steps
+    downgrade_steps = kraft.downgrade_steps if mode is MetadataMode.KRAFT else _zookeeper.downgrade_steps
     yield from downgrade_steps(origin, target, level, level_unchanged=level_unchanged)

@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.cli.roll._compared import SeenGenerations, generation_number
-from streams_assignor.cli.roll._instances import seen_instances
+from streams_assignor.cli.roll.instances import seen_instances
 from streams_assignor.groups import inspect_group
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation

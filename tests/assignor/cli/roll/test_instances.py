@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.roll._instances import InstanceNames, InstancesError, seen_instances
+from streams_assignor.cli.roll.instances import InstanceNames, InstancesError, seen_instances
 from streams_assignor.groups import inspect_group
 from streams_assignor.upgrade.roll.plan import RollInstance
 from tests.assignor.groups.described_groups import group as described

@@ -7,11 +7,11 @@ import shutil
 import pytest
 
 from streams_assignor.cli.roll import _driver
-from streams_assignor.cli.roll._commands import CommandResult, CommandTemplate
 from streams_assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
-from streams_assignor.cli.roll._instances import names_of
 from streams_assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from streams_assignor.cli.roll._look import look_at
+from streams_assignor.cli.roll.commands import CommandResult, CommandTemplate
+from streams_assignor.cli.roll.instances import names_of
+from streams_assignor.cli.roll.look import look_at
 from streams_assignor.upgrade.input_values import MAX_CAPTURE_BYTES
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.expectation import Expectation

@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.cli.roll._brokers import look_at_cluster
-from streams_assignor.cli.roll._instances import InstanceNames
-from streams_assignor.cli.roll._look import look_at
+from streams_assignor.cli.roll.instances import InstanceNames
+from streams_assignor.cli.roll.look import look_at
 from streams_assignor.codec import TopicPartition
 from streams_assignor.groups.offsets import GroupOffsets
 from streams_assignor.upgrade.cluster.client.errors import Unreachable

@@ -12,8 +12,8 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.roll import command
-from streams_assignor.cli.roll._output import RollLines
 from streams_assignor.cli.roll.command import roll
+from streams_assignor.cli.roll.output import RollLines
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.spark_sim.forecast import recomputation
 from streams_assignor.upgrade.roll.journal import CommandIntended

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from streams_assignor.cli.roll._commands import KILLED, NOT_FOUND, CommandTemplate, TemplateError, run_command
+from streams_assignor.cli.roll.commands import KILLED, NOT_FOUND, CommandTemplate, TemplateError, run_command
 
 VALUES = {"group": "app", "instance": "pod-1", "release": "4.3.1", "upgrade_from": "", "round": "1"}
 

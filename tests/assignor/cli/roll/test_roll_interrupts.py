@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from streams_assignor.cli.roll import command
 from streams_assignor.cli.roll._answers import RollAnswers
 from streams_assignor.cli.roll._driver import Interrupts, LastingView
-from streams_assignor.cli.roll._output import RollLines
+from streams_assignor.cli.roll.output import RollLines
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator

@@ -3,8 +3,8 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.roll._output import expectation_text, observed_text, plan_lines, record_lines, unowned_text
 from streams_assignor.cli.roll._report import report_lines
+from streams_assignor.cli.roll.output import expectation_text, observed_text, plan_lines, record_lines, unowned_text
 from streams_assignor.upgrade.roll.engine import RollFinished, RunCommand
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
 from streams_assignor.upgrade.roll.journal import JournalLine, PlanRecorded

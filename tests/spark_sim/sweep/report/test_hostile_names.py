@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.cli.plan.markdown import plan_page
-from streams_assignor.spark_sim.audit._report import write_report
+from streams_assignor.spark_sim.audit.report import write_report
 from streams_assignor.spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
 from streams_assignor.spark_sim.sweep.report.html import render_html
 from streams_assignor.spark_sim.sweep.report.judgement import Judgement

@@ -11,9 +11,9 @@ from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 from streams_assignor.spark_sim.search.release_roles import ROLES
-from streams_assignor.spark_sim.sweep.report._terminal import judge
 from streams_assignor.spark_sim.sweep.report.html import page_data, render_html
 from streams_assignor.spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.spark_sim.sweep.report.terminal import judge
 from streams_assignor.spark_sim.sweep.traces import trace, trace_rows
 from streams_assignor.upgrade.plans import kip_268_plans
 from streams_assignor.upgrade.releases import RELEASES

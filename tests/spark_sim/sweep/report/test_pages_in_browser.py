@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
 from streams_assignor.cli.plan.markdown import plan_page
-from streams_assignor.spark_sim.audit._report import write_report
+from streams_assignor.spark_sim.audit.report import write_report
 from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
 from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
 from streams_assignor.spark_sim.sweep.report.html import render_html

@@ -10,7 +10,7 @@ from rich.console import Console
 from streams_assignor.spark_sim.jobs.engine import WorkProgress
 from streams_assignor.spark_sim.search.cell_result import ANY_SIZE, UpgradeResult, from_, up_to
 from streams_assignor.spark_sim.sweep.report import progress
-from streams_assignor.spark_sim.sweep.report._terminal import (
+from streams_assignor.spark_sim.sweep.report.terminal import (
     cell_state,
     example_lines,
     guide_legend,

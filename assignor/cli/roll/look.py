@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from streams_assignor.cli.group.watch import error_text
-from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._secrets import without_secrets
+from streams_assignor.cli.roll.instances import InstanceNames
 from streams_assignor.formats.text import join_names
 from streams_assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
 from streams_assignor.groups.described_group import DEAD, STABLE

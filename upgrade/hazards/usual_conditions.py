@@ -12,7 +12,7 @@ from typing import Final
 
 from streams_assignor.upgrade.config_types import EndPointFormat, parse_end_point
 from streams_assignor.upgrade.errors import ConfigException
-from streams_assignor.upgrade.hazards._conditions import (
+from streams_assignor.upgrade.hazards.conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     PRODUCER,
