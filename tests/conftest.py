@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""The common part of all tests."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What the pages show is what the code does: their tables, their examples, the files they name."""
+"""The pages show what the code does: their tables, their examples, the files they name."""
 
 import doctest
 import importlib

@@ -128,7 +128,7 @@ def public_names():
 
 @pytest.fixture(scope="module")
 def without_libraries(tmp_path_factory):
-    """What all of them do in one process that has no optional library."""
+    """All of them do this in one process that has no optional library."""
     asked = json.dumps([[arguments for arguments, _ in COMMAND_LINES], list(CALLS), public_names()])
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(modules=OPTIONAL)],

@@ -117,7 +117,7 @@ def calls_of(script, folder, *arguments):
 
 
 def patched(document, patch):
-    """What a strategic merge patch makes of a manifest: lists of containers and of variables are merged by name."""
+    """A manifest after a strategic merge patch: lists of containers and of variables are merged by name."""
     for key, value in patch.items():
         if isinstance(value, dict) and isinstance(document.get(key), dict):
             patched(document[key], value)

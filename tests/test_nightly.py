@@ -1,4 +1,4 @@
-"""What the nightly run makes of a command that ends in another way than its tests."""
+"""The nightly run and a command that ends in another way than its tests."""
 
 import json
 import subprocess

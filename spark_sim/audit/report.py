@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import define, field
 
@@ -25,8 +25,6 @@ from streams_assignor.spark_sim.audit.conformance import conformance_summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from streams_assignor.spark_sim.audit.job import Audit
 
 TITLE: Final = "Audit of consumer groups"
 _PAGES: Final = Path(__file__).parent / "pages"
@@ -42,7 +40,43 @@ _PIECE: Final = 4096
 _MOST_BOUNCES: Final = 5_000
 
 
-def write_report(audit: Audit, out: Path, bounces: Sequence[Row] | None = None) -> None:
+class AuditSummary(Protocol):
+    """The facts that the page needs of an audit, beside its tables."""
+
+    @property
+    def source(self) -> str:
+        """Where the records are from."""
+
+    @property
+    def records(self) -> Mapping[str, int]:
+        """Records by kind."""
+
+    @property
+    def groups(self) -> GroupSummaries:
+        """The summary of each group, those that need attention first."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Damaged places of the source."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the source was read."""
+
+    @property
+    def unverified(self) -> str:
+        """Why checksums were not verified; empty: they were."""
+
+    @property
+    def first_time(self) -> int | None:
+        """The first timestamp of the records."""
+
+    @property
+    def last_time(self) -> int | None:
+        """The last timestamp of the records."""
+
+
+def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None = None) -> None:
     """Write ``report.html`` from the summary and the tables in ``out``.
 
     Args:
@@ -66,7 +100,7 @@ def write_report(audit: Audit, out: Path, bounces: Sequence[Row] | None = None) 
         file.writelines(parts)
 
 
-def _parts(audit: Audit, out: Path, bounces: Sequence[Row] | None) -> Iterator[str]:
+def _parts(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None) -> Iterator[str]:
     """Yield the data; the table of groups is the last, as it says in which block each group is."""
     blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups.needing_attention})
     yield json_block("summary", _summary(audit, sum(map(_has_problem, blocks.findings.values()))))
@@ -75,7 +109,7 @@ def _parts(audit: Audit, out: Path, bounces: Sequence[Row] | None) -> Iterator[s
     yield gzip_block('id="table"', table)
 
 
-def _extent(audit: Audit) -> str:
+def _extent(audit: AuditSummary) -> str:
     if audit.first_time is None or audit.last_time is None:
         return "without records"
     return " to ".join(
@@ -84,7 +118,7 @@ def _extent(audit: Audit) -> str:
     )
 
 
-def _summary(audit: Audit, troubled: int) -> dict[str, Any]:
+def _summary(audit: AuditSummary, troubled: int) -> dict[str, Any]:
     """Return what the page says of the audit as a whole."""
     groups = len(audit.groups)
     if troubled:
@@ -259,7 +293,9 @@ def _has_problem(findings: Iterable[Mapping[str, Any]]) -> bool:
     return any(finding["severity"] == "problem" for finding in findings)
 
 
-def table_texts(audit: Audit, places: Iterator[tuple[int, int]], bounces: Mapping[str, Any] | None) -> Iterator[str]:
+def table_texts(
+    audit: AuditSummary, places: Iterator[tuple[int, int]], bounces: Mapping[str, Any] | None
+) -> Iterator[str]:
     """Yield the JSON of the table of groups, in the order in which they need attention.
 
     A column is a list of texts until it is written: as values, the columns would take some hundred bytes a group.

@@ -156,7 +156,7 @@ def service(library: str, **mistake: str) -> str:
 
 @pytest.fixture(name="checked", scope="module")
 def fixture_checked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What mypy prints for the right services and for each with one mistake, by file."""
+    """The output of mypy for the right services and for each with one mistake, by file."""
     folder = tmp_path_factory.mktemp("services")
     mistakes: dict[str, dict[str, str]] = {"right": {}, **{str(each.id): each.values[0] for each in MISTAKES}}
     names = {f"{library}-{name}": (library, mistake) for library in CALLS for name, mistake in mistakes.items()}

@@ -168,7 +168,7 @@ def test_a_wrong_upgrade_from_fails_at_the_start():
 
 
 def beside_version_2_and_the_future(release):
-    """What a leader of a release answers a group that no rule covers."""
+    """The answer of a leader of a release to a group that no rule covers."""
     group = Group(ORDERS, {"orders": 1}, old="1.1.1", leader=release)
     future = encode_consumer_subscription(
         ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))

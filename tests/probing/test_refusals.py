@@ -1,4 +1,4 @@
-"""What a member or a leader refuses: the exception that Kafka throws there, and a message with the versions."""
+"""A member or a leader refuses with the exception that Kafka throws there, and a message with the versions."""
 
 import pytest
 

@@ -13,7 +13,7 @@ MORE = [Plan.ONE_BOUNCE, Plan.TWO_BOUNCES, Plan.OFFLINE]
 
 
 def found(upgrade, example=EXAMPLE):
-    """What a sweep finds, more or less."""
+    """The results of a sweep, more or less."""
     asked_for = documented_plan(upgrade.origin, upgrade.target)
     safe = MORE.index(upgrade.plan) >= MORE.index(asked_for)
     result = UpgradeResult(

@@ -1,6 +1,6 @@
 """Records of every version for Hypothesis.
 
-What a record's parts are drawn from is made once: making it anew for each record takes as long as drawing.
+The strategies of a record's parts are made once: making it anew for each record takes as long as drawing.
 """
 
 from functools import cache

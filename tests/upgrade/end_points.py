@@ -75,7 +75,7 @@ def drawn(number: int) -> list[str]:
 
 
 def ask(release: str, texts: Iterable[str]) -> list[Any]:
-    """What the jar of a release finds in each text."""
+    """The findings of the jar of a release in each text."""
     with Oracle(release, "EndPointOracle") as oracle:
         return [_found(answer) for answer in oracle.ask({"text": text} for text in texts)]
 

@@ -1,4 +1,4 @@
-"""What the releases of a plan make of the settings of brokers."""
+"""The settings of brokers in the releases of a plan."""
 
 from streams_assignor.upgrade.application.broker_configuration import LEVEL, broker_keys, broker_settings
 from streams_assignor.upgrade.application.setting_files import Settings, Variant

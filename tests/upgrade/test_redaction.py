@@ -1,4 +1,4 @@
-"""What is hidden does not show itself, and nothing else is lost."""
+"""A hidden secret does not show itself, and nothing else is lost."""
 
 import logging
 
@@ -12,7 +12,7 @@ from tests.each import for_each
 
 @pytest.fixture(autouse=True)
 def fixture_nothing_hidden_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests have hidden would take lines of these with it."""
+    """Secrets of other tests would take lines of these with it."""
     monkeypatch.setattr(redaction._REDACTION_FILTER, "secrets", frozenset())
 
 

@@ -1,4 +1,4 @@
-"""What ``plan --json`` prints, with one name in place of each text: no writer of a page can miss a key of today's."""
+"""The output of ``plan --json``, with one name in place of each text: no writer of a page can miss a key of today's."""
 
 import json
 from typing import Any

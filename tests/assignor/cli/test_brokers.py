@@ -1,4 +1,4 @@
-"""What a person types about brokers, and what comes back."""
+"""A person types commands about brokers, and reads the answers."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a person types, and what comes back: lines, files and the exit status."""
+"""A person types commands, and gets lines, files and the exit status."""
 
 import json
 import math

@@ -33,7 +33,7 @@ CONTEXTS = """
 
 @pytest.fixture(name="clusters", autouse=True)
 def fixture_clusters(monkeypatch):
-    """What each cluster shows, by its servers: groups or an error, and its brokers or an error."""
+    """The answers of each cluster, by its servers: groups or an error, and its brokers or an error."""
     clusters = {"h:1": ((OLD,), BROKERS)}
 
     class Lookup:

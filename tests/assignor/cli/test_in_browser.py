@@ -1,4 +1,4 @@
-"""What the page asks of Python: the answers are those of the command line."""
+"""The page asks Python: the answers are those of the command line."""
 
 import json
 import os

@@ -35,7 +35,7 @@ OLD = group(
 
 @pytest.fixture(name="shown", autouse=True)
 def fixture_shown(monkeypatch):
-    """What the cluster shows: a test changes it."""
+    """The answers of the cluster: a test changes them."""
     shown = {"group": OLD, "brokers": BROKERS}
 
     class Lookup:

@@ -1,4 +1,4 @@
-"""What a command is doing, on standard error, when it takes long."""
+"""A command that takes long says on standard error what it is doing."""
 
 import sys
 from threading import Event

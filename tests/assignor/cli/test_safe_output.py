@@ -40,7 +40,7 @@ class Terminal(io.StringIO):
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, command: click.Command, *arguments: object) -> str:
-    """What a command prints on a terminal."""
+    """The output of a command on a terminal."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -1,4 +1,4 @@
-"""What all adapters share, in a group of consumers that are as simple as can be: any mixture, any order of events."""
+"""All adapters, in a group of the simplest consumers: any mixture, any order of events."""
 
 import time
 from collections.abc import Callable, Coroutine

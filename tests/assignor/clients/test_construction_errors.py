@@ -272,7 +272,7 @@ def test_bind_refuses_a_password_that_is_no_text(password: object, got: str) -> 
 
 
 def aiokafka_error(**settings: Any) -> str:
-    """What ``bind`` of aiokafka refuses."""
+    """``bind`` of aiokafka refuses these."""
 
     async def bind() -> None:
         streams = AiokafkaAssignor(TOPOLOGY)

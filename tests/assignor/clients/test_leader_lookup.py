@@ -1,4 +1,4 @@
-"""What a leader looks up before it assigns, against an admin that remembers what it was asked."""
+"""The look-ups of a leader before it assigns, against an admin that remembers what it was asked."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the client libraries decode for an assignor, it reads from the bytes that arrived."""
+"""An assignor reads the bytes that arrived, although the client libraries decode them for it."""
 
 import asyncio
 from types import SimpleNamespace

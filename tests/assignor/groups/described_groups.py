@@ -135,7 +135,7 @@ def group(*members, **facts):
 
 
 def assigned(active="", standby="", warm_up="", partitions=()):
-    """What a member of a group has whose broker assigns, or is to have."""
+    """The present or target assignment of a member of a group whose broker assigns."""
     return Assigned(
         active=tuple(tasks(active)),
         standby=tuple(tasks(standby)),

@@ -46,7 +46,7 @@ Values = dict[tuple[Metric, frozenset[tuple[str, str]]], float]
 
 
 class Recorded:
-    """What a library has to have in the end: sums, last values, numbers of observations."""
+    """The expected values of a library in the end: sums, last values, numbers of observations."""
 
     def __init__(self) -> None:
         self.values: Values = defaultdict(float)

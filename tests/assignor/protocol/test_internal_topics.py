@@ -1,4 +1,4 @@
-"""What a leader does about topics: those that are missing, those it has to create, those that do not fit."""
+"""A leader and topics: those that are missing, those it has to create, those that do not fit."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a member reports after an assignment."""
+"""The report of a member after an assignment."""
 
 import pytest
 

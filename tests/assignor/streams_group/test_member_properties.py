@@ -1,4 +1,4 @@
-"""What holds for a member whatever happens to it."""
+"""The invariants of a member, whatever happens to it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ def step(member: StreamsGroupMember, event: str, names: list[str], epoch: int) -
 
 
 def application(owned: frozenset, callback) -> frozenset:
-    """What the application owns after a callback."""
+    """The tasks of the application after a callback."""
     match callback.kind:
         case CallbackKind.REVOKE:
             return owned - callback.assignment.active

@@ -126,7 +126,7 @@ class Page:
         return self.wait(view, state)
 
     def json(self, view="upgrade"):
-        """What the command line prints, as the page offers it."""
+        """The output of the command line, as the page offers it."""
         return json.loads(self.hidden_text(f"#{view} #json pre"))
 
 

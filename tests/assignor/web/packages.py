@@ -54,7 +54,7 @@ def zipped(files):
 
 
 def made_up_compiler(*_):
-    """What it has compiled: a module of either archive."""
+    """Its compiled part: a module of either archive."""
     return {"stdlib/abc.pyc": b"compiled abc", "code/click/core.pyc": b"compiled core"}
 
 

@@ -1,4 +1,4 @@
-"""What the page does with files: nothing leaves the browser, nothing stays in it, and no name in a file is a script."""
+"""The page and files: nothing leaves the browser, nothing stays in it, and no name in a file is a script."""
 
 import gzip
 import json
@@ -87,7 +87,7 @@ def use_every_view(page, folder, text):
 
 
 def sent_for(net_log, origin):
-    """What Chromium has asked for a page of an origin and its workers; its own requests have no origin."""
+    """The requests of Chromium for a page of an origin and its workers; its own requests have no origin."""
     log = json.loads(net_log.read_text())
     names = {number: name for name, number in log["constants"]["logEventTypes"].items()}
     for event in log["events"]:

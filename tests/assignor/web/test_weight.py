@@ -1,4 +1,4 @@
-"""What a visit of the page costs."""
+"""The cost of a visit of the page."""
 
 import re
 

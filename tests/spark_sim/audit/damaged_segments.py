@@ -98,7 +98,7 @@ def damaged_segments(random: Random) -> Iterator[bytes]:
 
 @frozen
 class Outcomes:
-    """What came of the audits."""
+    """The results of the audits."""
 
     kinds: Counter[str]
     """How many had damage that was counted under a name; one may have several."""

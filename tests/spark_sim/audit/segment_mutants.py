@@ -86,7 +86,7 @@ def _change(built: bytearray, random: Random) -> None:
 
 
 def seen(found, reader: SegmentReader, reads_commits: bool):
-    """What an audit has of some records: rows, counts, problems, times."""
+    """The audit of some records: rows, counts, problems, times."""
     history = PartitionHistory(reads_commits=reads_commits)
     rows = [*history.read(found), *history.close()]
     return (
@@ -100,7 +100,7 @@ def seen(found, reader: SegmentReader, reads_commits: bool):
 
 
 def readings(data: bytes, reads_commits: bool = True):
-    """What an audit has of a segment by the plain reader and by columns."""
+    """The audit of a segment by the plain reader and by columns."""
     plain, fast = SegmentReader(), SegmentReader()
     columns = scan_segment(fast, BytesIO(data), "s", is_last=True, reads_commits=reads_commits)
     return (

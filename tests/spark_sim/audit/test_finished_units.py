@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Killed(Exception):
-    """What ends a command early."""
+    """The early end of a command."""
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def content(out, results=RESULTS):
 
 
 def audit(source, out, kept=EVERYTHING, *, fresh=False, **how):
-    """What an audit prints."""
+    """The output of an audit."""
     printed = []
     with open_destination(out, RESULTS, fresh=fresh) as destination:
         run_audit(segments_source(source), destination, kept, log=printed.append, **how)

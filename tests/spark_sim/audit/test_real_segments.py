@@ -147,7 +147,7 @@ def test_a_run_that_ended_in_time_has_no_findings(rows):
 
 @pytest.fixture(scope="module")
 def dumped():
-    """What Kafka's tool prints of each segment: a dict of offsets to keys and payloads."""
+    """The output of Kafka's tool for each segment: a dict of offsets to keys and payloads."""
     try:
         jars = class_path("org.apache.kafka:kafka-tools:4.3.1")
         command = [

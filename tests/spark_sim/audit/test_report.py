@@ -37,7 +37,7 @@ ROWS_ON_A_PAGE = 50
 
 
 class Page(HTMLParser):
-    """What matters of a page: where its elements point, its scripts and their text."""
+    """The facts of a page: where its elements point, its scripts and their text."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What steps do to a cluster: the rules of ``upgrade.cluster.features``, seen from a whole run."""
+"""The effect of steps on a cluster: the rules of ``upgrade.cluster.features``, seen from a whole run."""
 
 import pytest
 

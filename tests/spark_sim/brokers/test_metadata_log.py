@@ -1,4 +1,4 @@
-"""What a raised level writes, what a lowered one drops, and which brokers can read the rest."""
+"""A raised level writes, a lowered one drops, and some brokers can read the rest."""
 
 from itertools import groupby
 

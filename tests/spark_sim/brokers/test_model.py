@@ -1,4 +1,4 @@
-"""That all states are found, and all ways counted: against a search that knows no symmetry and walks every way."""
+"""All states are found, and all ways counted: against a search that knows no symmetry and walks every way."""
 
 import pytest
 

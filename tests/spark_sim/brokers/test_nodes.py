@@ -1,4 +1,4 @@
-"""What a node of a release supports."""
+"""The levels that a node of a release supports."""
 
 import pytest
 

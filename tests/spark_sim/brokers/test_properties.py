@@ -1,4 +1,4 @@
-"""That each property can fail: a check that nothing violates checks nothing."""
+"""Each property can fail: a check that nothing violates checks nothing."""
 
 from attrs import evolve
 

@@ -95,7 +95,7 @@ def test_without_a_client_id_the_member_id_identifies_the_client():
 
 
 def steps(*messages, **more):
-    """What each life was started as."""
+    """The start of each life: its release and configuration."""
     records = [record(n, m, seat(m, "peer-0-x", encoded)) for n, (m, encoded) in enumerate(messages, 1)]
     found = [next(iter(seats.values())).started_as for seats in identify_members(parsed(*records, **more))]
     return [each and each.text for each in found]

@@ -71,7 +71,7 @@ def place(process):
 
 
 def went_on(alive, step):
-    """What the group does: which tasks move, and in how many rebalances."""
+    """The course of the group: which tasks move, and in how many rebalances."""
     after = alive.after(step)
     before, then = owners(alive), owners(after)
     moved = {(task, place(before[task]), place(then[task])) for task in before if then[task] != before[task]}

@@ -18,7 +18,7 @@ def run(line):
 
 
 def generations(simulation):
-    """What each running member sent and received, generation by generation."""
+    """The messages of each running member, generation by generation."""
     found = {}
     for event in simulation.events:
         if event.kind in {"assigned", "dropped"}:
@@ -185,7 +185,7 @@ def test_a_group_that_is_still_warming_up_when_its_play_ends_violates_nothing():
 
 
 def test_probing_rebalances_that_move_nothing_are_no_danger(monkeypatch):
-    """What Kafka uses without end offsets always schedules one: here for ever, as the offsets never come."""
+    """The assignor of Kafka without end offsets always schedules one: here for ever, as the offsets never come."""
     monkeypatch.setattr(Workload, "task_assignor", lambda _workload, _release: FALLBACK_PRIOR)
     simulation = run("A@streams-assignor B@streams-assignor | with lag")
 

@@ -57,7 +57,7 @@ def begin(packed: Encoding) -> tuple[NamedGroup, Simulation]:
 
 
 def seen_packed(group: NamedGroup) -> list[tuple]:
-    """What can be compared: phase, and of every process version, membership, answers, leadership."""
+    """The facts that can be compared: phase, and of every process version, membership, answers, leadership."""
     found = [group.group_fields // PHASE % 4 if any(tally_known(group, part) for part in group.states) else "empty"]
     for number in group.states:
         part = group.encoding.process_states.values[number]

@@ -51,7 +51,7 @@ def test_every_second_generation_is_the_same():
 
 
 def test_the_second_thread_of_a_process_never_gets_what_the_first_one_gives_up():
-    """What it is to get the other one owns: its thread names all but that, so it is assigned all but that."""
+    """The other one owns what it is to get: its thread names all but that, so it is assigned all but that."""
     found = [answered(each) for each in THREADS]
 
     assert [["0_0"], ["0_3"], ["0_0"], ["0_3"]] == [each["peer-1", 1][0] for each in found]

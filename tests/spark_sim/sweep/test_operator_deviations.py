@@ -45,7 +45,7 @@ ALIKE = upgrade("1.0.2", "2.0.0", value="1.0")
 
 @pytest.fixture(scope="module")
 def swept():
-    """What comes of two upgrades that behave alike."""
+    """The results of two upgrades that behave alike."""
     done = [compute_unit("key", unit)[1] for unit in SMALL.units([DOCUMENTED, ALIKE])]
     return merge_results([DOCUMENTED, ALIKE], done)
 

@@ -1,4 +1,4 @@
-"""What a sweep has to do: everything once, in slices of a task's size, alike wherever it is cut."""
+"""The work of a sweep: everything once, in slices of a task's size, alike wherever it is cut."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the code of an application comes to on another release."""
+"""The code of an application on another release."""
 
 import pytest
 

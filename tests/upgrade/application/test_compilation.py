@@ -1,4 +1,4 @@
-"""What a compiler refuses and linkage does not show; and the lines of what linkage does."""
+"""Errors that a compiler shows and linkage does not; and the lines of what linkage does."""
 
 import pytest
 

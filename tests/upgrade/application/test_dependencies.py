@@ -1,4 +1,4 @@
-"""What the artifacts of releases need: the tables beside facts of Kafka's release notes."""
+"""The needs of the artifacts of releases: the tables beside facts of Kafka's release notes."""
 
 import pytest
 

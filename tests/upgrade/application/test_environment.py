@@ -1,4 +1,4 @@
-"""What releases read of their environment, and which settings make a property necessary."""
+"""The variables that releases read of their environment, and which settings make a property necessary."""
 
 import pytest
 

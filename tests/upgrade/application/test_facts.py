@@ -1,4 +1,4 @@
-"""What decides conditions of hazards, as the references of class files show it."""
+"""The facts that decide conditions of hazards, as the references of class files show it."""
 
 import pytest
 

@@ -310,7 +310,7 @@ def test_internal_classes_and_those_of_other_artifacts_are_listed():
 
 
 def test_the_tables_of_releases_answer():
-    """What spring-kafka 2.7 meets on 4.x: setUncaughtExceptionHandler(UncaughtExceptionHandler) is gone (KIP-671)."""
+    """A problem of spring-kafka 2.7 on 4.x: setUncaughtExceptionHandler(UncaughtExceptionHandler) is gone (KIP-671)."""
     member = ("setUncaughtExceptionHandler", "(Ljava/lang/Thread$UncaughtExceptionHandler;)V")
     old, new = (code_of(RELEASES[name]) for name in ("2.8.2", "4.3.1"))
     found = report([ClassBytes("A").calls(KAFKA_STREAMS, *member)], new, old)

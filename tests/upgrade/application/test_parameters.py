@@ -1,4 +1,4 @@
-"""What the settings of an application say of the plan itself."""
+"""The settings of an application and the plan itself."""
 
 import pytest
 

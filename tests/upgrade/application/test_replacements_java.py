@@ -1,4 +1,4 @@
-"""What becomes of the numbers of unnamed stores and internal topics, with the release that has both forms."""
+"""The new numbers of unnamed stores and internal topics, with the release that has both forms."""
 
 from pathlib import Path
 

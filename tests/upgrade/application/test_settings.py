@@ -1,4 +1,4 @@
-"""What a release makes of the settings of an application."""
+"""The settings of an application in a release."""
 
 import pytest
 from attrs import evolve

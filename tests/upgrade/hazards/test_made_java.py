@@ -113,7 +113,7 @@ def settings():
 
 @cache
 def made(release, folder):
-    """What a member makes of each setting, by client and name; of no setting all, of another what differs from that."""
+    """Each setting of a member, by client and name; of no setting all, of another what differs from that."""
     questions = folder / f"settings-{release}"
     questions.write_text("\n".join(settings()) + "\n")
     found = {}
@@ -129,7 +129,7 @@ def folder(tmp_path_factory):
 
 
 def differences(setting, before, after):
-    """What both releases have and is not the same with a setting, of what it changes in one of them."""
+    """The differences between both releases with a setting, of the values that it changes in one of them."""
     effects, bases = [made.get(setting, {}) for made in (before, after)], [before[""], after[""]]
     clients = [{name.split()[0] for name in base} for base in bases]
     for name in {**effects[0], **effects[1]}:

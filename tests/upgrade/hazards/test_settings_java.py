@@ -75,7 +75,7 @@ def printed(release):
 
 @cache
 def of_clients(release):
-    """What a default, a class or a setting becomes in the clients of a member, by its name."""
+    """The value of a default, a class or a setting in the clients of a member, by its name."""
     guarantee = "exactly_once" if release_named(release).number < (4,) else "exactly_once_v2"
     arguments = [guarantee, "client.dns.lookup=default", TOO_MANY, BLANKS]
     command = [*jvm(jars(release), "128m", "off"), str(CLIENTS), *arguments]

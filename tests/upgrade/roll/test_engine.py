@@ -1,4 +1,4 @@
-"""What comes next, for a group that does what it is told, and for one that does not."""
+"""The next decision, for a group that does what it is told, and for one that does not."""
 
 import pytest
 from attrs import evolve

@@ -1,4 +1,4 @@
-"""What looks have shown of a step beside what was expected of it."""
+"""A step as looks have shown it, beside its expectation."""
 
 import pytest
 

@@ -28,7 +28,7 @@ def in_step(**further):
 
 
 def gate(operator, name):
-    """What a gate says that is not passed."""
+    """The text of a gate that is not passed."""
     waiting = operator.go()
     assert isinstance(waiting, KeepWaiting), waiting
     return next(result for result in waiting.results if result.gate == name)
@@ -53,7 +53,7 @@ def read(committed, end=9_000_000, owner="a-2", task="0_0"):
 
 
 def passed_text(operator, name):
-    """What a gate says when the step has passed."""
+    """The text of a gate when the step has passed."""
     while not (passed := [record for record in operator.records if isinstance(record, StepPassed)]):
         assert operator.act(operator.decide()) is None
     return passed[0].gates[name]
@@ -109,7 +109,7 @@ def test_a_deviation_that_was_waited_for_before_a_step_is_found_at_once_in_it():
 
 
 def test_a_step_begins_if_all_is_processed_however_long_ago_its_owner_joined():
-    """What it has written since it joined is behind what it reported then."""
+    """Its commits since it joined are behind what it reported then."""
     operator = Operator()
     operator.offsets, operator.state_lags = read(5, end=6, owner="a-1"), {"0_0": StateBehind("a-1", 9_000_000)}
 
@@ -647,7 +647,7 @@ def after_sessions(operator, number=1):
 
 
 def said(operator):
-    """What a gate says of the last look that is not passed, or the deviation."""
+    """The text of a gate that the last look does not pass, or the deviation."""
     left = operator.go()
     if isinstance(left, KeepWaiting):
         return "; ".join(each.text for each in left.results if each.status is GateStatus.WAITING)

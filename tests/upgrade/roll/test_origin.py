@@ -1,4 +1,4 @@
-"""What ran before, where a group shows a range of releases: none of them is started before an operator names one."""
+"""The release before, where a group shows a range of releases: none of them is started before an operator names one."""
 
 import pytest
 from attrs import evolve

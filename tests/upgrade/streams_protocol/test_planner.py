@@ -46,7 +46,7 @@ TOPOLOGY = "Sub-topology: 0\n    Source: a (topics: {topics})\n      --> b\n    
 
 
 def known(settings=None, nodes=None, code=None, broker=None, variants=(), **more):
-    """What is known of an application and its brokers; the lines of the settings are in the order of the keys."""
+    """The facts of an application and its brokers; the lines of the settings are in the order of the keys."""
     given = [None] if settings is None else [settings, *variants]
     applications = tuple(
         Application(

@@ -115,7 +115,7 @@ def test_only_the_classic_protocol_has_its_timeouts(release):
 
 @pytest.mark.parametrize("release", with_matrix(RELEASES, ["4.4.0"], "the same classes of another release"))
 def test_members_of_a_streams_group_read_their_topology_and_its_topics(release):
-    """What only they read needs no row: it has no effect before."""
+    """A setting that only they read needs no row: it has no effect before."""
     only_streams = {key for key in keys(release) if readers(release, key) == {"StreamThread"}} - {
         *("log.summary.interval.ms", "repartition.purge.interval.ms")
     }

@@ -1,4 +1,4 @@
-"""What the tool says that it is doing, where its caller shows it."""
+"""The tool says what it is doing, where its caller shows it."""
 
 import click
 import pytest

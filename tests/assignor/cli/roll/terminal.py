@@ -55,7 +55,7 @@ class Terminal:
 
     @property
     def text(self):
-        """What was printed, without colours and movements of the cursor."""
+        """The output, without colours and movements of the cursor."""
         return _ESCAPES.sub("", self.raw).replace("\r\n", "\n")
 
     def until(self, text):

@@ -1,4 +1,4 @@
-"""What looks have shown of the rebalances of a step."""
+"""The rebalances of a step, as looks have shown them."""
 
 import pytest
 from attrs import evolve

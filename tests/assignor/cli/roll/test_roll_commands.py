@@ -107,7 +107,7 @@ STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.ar
 
 
 def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_path):
-    """What it has started holds a lock, which is free when that has ended."""
+    """Its child holds a lock, which is free when the child has ended."""
     lock, is_held = tmp_path / "lock", tmp_path / "held"
     lock.touch()
 

@@ -1,4 +1,4 @@
-"""What is said of the lock of a roll; tests/lab/integration/test_roll_lock.py has real ones."""
+"""The texts about the lock of a roll; tests/lab/integration/test_roll_lock.py has real ones."""
 
 import json
 

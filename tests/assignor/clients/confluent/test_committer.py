@@ -20,7 +20,7 @@ def record(partition: int, offset: int, *, error: KafkaError | None = None, size
 
 
 class Group:
-    """What is sent, until it is answered."""
+    """The requests, until they are answered."""
 
     def __init__(self) -> None:
         self.buffer = RecordBuffer(100_000, dict)

@@ -224,7 +224,7 @@ def test_batches_and_single_records_come_in_order_and_once(make: Make) -> None:
 
 
 def test_a_new_member_gets_tasks_after_their_revocation(make: Make) -> None:
-    """What stays is not interrupted: a seek and a pause outlive the rebalance."""
+    """Partitions that stay are not interrupted: a seek and a pause outlive the rebalance."""
 
     def commit() -> None:
         if (

@@ -1,4 +1,4 @@
-"""What kafka-python raises, in confluent-kafka's words; and an admin that connects when it is first asked."""
+"""The errors of kafka-python, in confluent-kafka's words; and an admin that connects when it is first asked."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -34,7 +34,7 @@ EVERY_RECORD = sorted((number, offset) for _, number in NAMES for offset in rang
 
 
 class Interrupted(Exception):
-    """What the handler raises."""
+    """The error of the handler."""
 
 
 class Interrupt:

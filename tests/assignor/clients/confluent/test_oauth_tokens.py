@@ -18,7 +18,7 @@ LIFE = 100.0
 
 @pytest.fixture(autouse=True)
 def fixture_nothing_hidden_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests have hidden would take lines of these with it."""
+    """Secrets of other tests would take lines of these with it."""
     monkeypatch.setattr(redaction._REDACTION_FILTER, "secrets", frozenset())
 
 

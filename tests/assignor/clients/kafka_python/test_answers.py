@@ -17,7 +17,7 @@ UNKNOWN = CODES["UNKNOWN_TOPIC_OR_PARTITION"]
 
 
 class Coordinator:
-    """What kafka-python 3.0.12 does with these answers, in few words."""
+    """The reaction of kafka-python 3.0.12 to these answers, in few words."""
 
     def __init__(self, response: Any) -> None:
         self.response = response

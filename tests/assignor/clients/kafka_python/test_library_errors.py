@@ -1,4 +1,4 @@
-"""What kafka-python 3.0.12 does when its connections fail: with our assignor, and without it."""
+"""The behaviour of kafka-python 3.0.12 when its connections fail: with our assignor, and without it."""
 
 from __future__ import annotations
 

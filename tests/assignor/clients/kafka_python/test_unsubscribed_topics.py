@@ -13,7 +13,7 @@ from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_
 
 
 def completed(assignment: bytes, subscribed: set[str] | None) -> tuple[list[bytes], list[tuple[set[str], int, str]]]:
-    """What the consumer gets to see of an assignment, and what is reported instead."""
+    """The part of an assignment that the consumer sees, and the report about the rest."""
     seen: list[bytes] = []
     reported: list[tuple[set[str], int, str]] = []
 

@@ -56,7 +56,7 @@ def targets(epoch, at=0, **active):
 
 
 def current(name, epoch, active="", at=0, *, standby="", warm_up="", revoking=""):
-    """What a member has when it has confirmed something."""
+    """The tasks of a member when it has confirmed something."""
     nothing = {f"{role}TasksPendingRevocation": [] for role in ("standby", "warmup")}
     value = {
         "memberEpoch": epoch,

@@ -53,7 +53,7 @@ def log(*pairs):
 
 
 class Played:
-    """What a history found."""
+    """The findings of a history."""
 
     def __init__(self, *pairs, records=None, **settings):
         self.complete = []

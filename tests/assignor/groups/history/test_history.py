@@ -1,4 +1,4 @@
-"""What a history makes of records: generations, members, tasks and commits, for every type of group."""
+"""A history of records: generations, members, tasks and commits, for every type of group."""
 
 from itertools import groupby, pairwise
 from random import Random

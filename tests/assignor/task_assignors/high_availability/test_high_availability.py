@@ -35,7 +35,7 @@ def task_ids(pairs):
 
 
 def group_of(given_):
-    """What ``assign_tasks`` takes, from a line of the vectors."""
+    """The arguments of ``assign_tasks``, from a line of the vectors."""
     clients = [
         ProcessState(
             UUID(client["id"]),

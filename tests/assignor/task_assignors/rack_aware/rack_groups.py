@@ -156,7 +156,7 @@ def as_json(clients):
 
 
 def question(group, role):
-    """What the oracle is asked: to optimize the tasks in one role, or to assign them all."""
+    """A question for the oracle: to optimize the tasks in one role, or to assign them all."""
     clients = [client | ({} if role == "standby" else {"standby": []}) for client in group["clients"]]
     if role is None:
         return group | {"clients": [client | {"active": []} for client in clients]}
@@ -164,7 +164,7 @@ def question(group, role):
 
 
 def high_availability_cost(shares, group):
-    """What stateful active tasks cost, if all processes have caught up: they begin as they would without racks."""
+    """The cost of stateful active tasks, if all processes have caught up: they begin as they would without racks."""
     config = config_of(group)
     costs = HIGH_AVAILABILITY_COSTS.with_configured(config)
     before = as_json(assigned(group, "high-availability", racks=False)[0])

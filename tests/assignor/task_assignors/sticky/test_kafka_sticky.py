@@ -1,6 +1,6 @@
 """The sticky task assignor as Kafka's leaders up to 2.5 run it, against what 2.3.1 has decided.
 
-What real leaders have decided, with the order of real hash maps, is in ``tests/spark_sim/forecast``.
+The decisions of real leaders, with the order of real hash maps, is in ``tests/spark_sim/forecast``.
 """
 
 from streams_assignor.config import AssignmentConfigs
@@ -12,7 +12,7 @@ from tests.assignor.task_assignors.sticky.test_sticky import ROWS, clients_of, t
 
 
 def decided(row):
-    """What 2.3.1 gives, with its processes in a sorted map, and what is given here: the owners, and the standbys."""
+    """The result of 2.3.1, with its processes in a sorted map, and the one here: the owners, and the standbys."""
     processes, ids = sorted_by_process_id(clients_of(row)), sorted(task_ids(row["input"]["tasks"]))
     (theirs,) = (output["clients"] for output in row["outputs"] if "2.3.1" in output["releases"])
     had = [

@@ -26,7 +26,7 @@ MOST_BYTES = 5_000_000
 
 
 class Page(HTMLParser):
-    """What matters of a page: where its elements point, its data."""
+    """The facts of a page: where its elements point, its data."""
 
     def __init__(self, text):
         super().__init__()
@@ -152,7 +152,7 @@ def test_all_releases_make_a_light_page(text_of_all):
 
 
 def test_every_page_forbids_itself_to_load_or_send_anything(text):
-    """That of a sweep had no such policy."""
+    """The page of a sweep had no such policy."""
     head, _, _ = text.partition("<title>")
 
     assert (

@@ -1,4 +1,4 @@
-"""What a sweep comes to, and the matrix for a terminal."""
+"""The end of a sweep, and the matrix for a terminal."""
 
 import re
 from io import StringIO

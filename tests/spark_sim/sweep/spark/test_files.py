@@ -18,7 +18,7 @@ LINES = st.lists(st.sampled_from([b"", b"\n", b"\r", b"\xef\xbb\xbf", b"a\xff", 
 
 
 def batches(contents, rows=3):
-    """What Spark gives a task: a file that ends with a newline has no line behind it, and an empty one has none."""
+    """Lines of a task of Spark: a file that ends with a newline has no line behind it, and an empty one has none."""
     lines = []
     for path, content in contents.items():
         of_file = content.removesuffix(b"\n").split(b"\n") if content else []

@@ -1,4 +1,4 @@
-"""What a rolling restart asks a cluster for: brokers, replicas, the metadata quorum."""
+"""The questions of a rolling restart to a cluster: brokers, replicas, the metadata quorum."""
 
 import logging
 

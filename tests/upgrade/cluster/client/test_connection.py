@@ -187,7 +187,7 @@ def test_a_controller_is_no_broker():
 
 
 def speaking(name, old, new):
-    """What a node says it speaks, but for one API: key, lowest and highest version in hexadecimal."""
+    """The APIs of a node, but for one API: key, lowest and highest version in hexadecimal."""
     known = recorded(name)
     assert 1 == known.count(old)
     return known.replace(old, new)

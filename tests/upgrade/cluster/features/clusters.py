@@ -43,7 +43,7 @@ def kip_778(*controllers, brokers=None, voter_ids=None, **further):
 
 
 def finalized(metadata, catalog=OF_4_3):
-    """What a new cluster of a level has."""
+    """The levels of a new cluster."""
     return {
         METADATA_VERSION: metadata,
         **{name: level for name, level in catalog.default_levels(metadata).items() if level},

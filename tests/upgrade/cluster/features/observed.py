@@ -1,4 +1,4 @@
-"""What a cluster of Kafka 4.3.1 answers to UpdateFeatures, row by row: one table for the model and for real brokers.
+"""The answers of a cluster of Kafka 4.3.1 to UpdateFeatures, row by row: one table for the model and for real brokers.
 
 `metadata` is the level of metadata.version before; every other feature is where a new cluster of that level has it.
 """

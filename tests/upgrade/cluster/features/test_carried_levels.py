@@ -1,4 +1,4 @@
-"""What one member believes of the levels that its group carries."""
+"""The beliefs of one member about the levels that its group carries."""
 
 from streams_assignor.upgrade.cluster.features.carried_levels import CarriedLevels, decode_levels, encode_levels
 

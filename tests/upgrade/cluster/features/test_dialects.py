@@ -1,4 +1,4 @@
-"""What the dialects differ in: the rows M2 to M7, and the table of points."""
+"""The differences of the dialects: the rows M2 to M7, and the table of points."""
 
 import pytest
 from attrs import fields

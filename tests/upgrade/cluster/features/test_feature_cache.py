@@ -1,4 +1,4 @@
-"""What becomes known when: the rows A1 to A4, and reconnecting after a change of metadata.version (V2)."""
+"""The time at which something is known: the rows A1 to A4, and reconnecting after a change of metadata.version (V2)."""
 
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.cluster.features.cluster import EventType

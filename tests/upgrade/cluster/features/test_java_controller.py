@@ -43,7 +43,7 @@ def fixture_kafka() -> Iterator[subprocess.Popen[str]]:
 
 
 def ask(kafka, kind, cluster, last):
-    """What Kafka says: the tab-separated parts of its answer."""
+    """The answer of Kafka: the tab-separated parts of its answer."""
     controllers = [
         cluster.active_controller,
         *(node for node in cluster.controllers.values() if node != cluster.active_controller),

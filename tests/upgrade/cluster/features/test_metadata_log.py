@@ -238,7 +238,7 @@ def test_w6_the_level_it_has_already_and_other_features_change_nothing():
 
 
 def test_w7_no_transitional_level_no_record_twice_no_last_inter_broker_protocol():
-    """What KIP-778 rejected is not there: one number per feature, one record per key, and no IBP."""
+    """The rejected parts of KIP-778 are not there: one number per feature, one record per key, and no IBP."""
     cluster = update_features(kafka(), request(METADATA_VERSION, 26)).cluster
 
     assert (26, {}) == (cluster.finalized[METADATA_VERSION], cluster.minimum)

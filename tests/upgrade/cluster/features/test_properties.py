@@ -1,4 +1,4 @@
-"""What must hold whatever happens: random clusters, random steps, random tables of levels."""
+"""The invariants: random clusters, random steps, random tables of levels."""
 
 from attrs import evolve
 from hypothesis import event, given, settings
@@ -90,7 +90,7 @@ requests = st.builds(
 
 @st.composite
 def steps(draw, dialect):
-    """What may happen to a cluster: (what, with what)."""
+    """The events of a cluster: (event, its subject)."""
     what = draw(st.sampled_from(["update", "start", "register", "learn", "stop", "unregister", "deprecate"]))
     if what == "update":
         return what, draw(requests)
