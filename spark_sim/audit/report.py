@@ -22,6 +22,7 @@ from streams_assignor.formats.page import gzip_block, json_block, page_parts
 from streams_assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS, Row
 from streams_assignor.spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
 from streams_assignor.spark_sim.audit.conformance import conformance_summary
+from streams_assignor.spark_sim.audit.group_summaries import GroupSummaries
 
 if TYPE_CHECKING:
     import pyarrow as pa
