@@ -4,7 +4,6 @@
 ``__consumer_offsets``. All but ``describe`` is pure, and nothing here changes a group.
 """
 
-# mypy: implicit-reexport
 from streams_assignor.groups._diff import find_changes, is_hidden
 from streams_assignor.groups._group import InspectedGroup, inspect_group
 from streams_assignor.groups._messages import change_text, upgrade_text
@@ -42,3 +41,47 @@ from streams_assignor.groups.described_group import (
 )
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.groups.member_names import matches, member_label, place_of
+
+__all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "LOOKUP_TIMEOUT_SECONDS",
+    "TRANSIENT",
+    "Assigned",
+    "BrokerAssignment",
+    "BrokerGroup",
+    "ClusterGroups",
+    "CrashLoopDetector",
+    "DescribedGroup",
+    "DescribedGroupMember",
+    "DescribedSubtopology",
+    "DescribedTopology",
+    "ExpectedMembers",
+    "Finding",
+    "FindingSeverity",
+    "GroupProgress",
+    "InspectedGroup",
+    "InspectedMember",
+    "InternalTopic",
+    "NoSuchGroup",
+    "Restart",
+    "RestartTracker",
+    "change_text",
+    "find_changes",
+    "finding_text",
+    "group_progress",
+    "indistinguishable_releases",
+    "inspect_group",
+    "is_empty",
+    "is_hidden",
+    "is_on_release",
+    "is_stable",
+    "matches",
+    "member_label",
+    "place_of",
+    "progress_text",
+    "shows_releases",
+    "topics_of",
+    "upgrade_from_note",
+    "upgrade_text",
+    "with_topic_metadata",
+]

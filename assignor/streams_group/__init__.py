@@ -3,7 +3,6 @@
 The adapter for confluent-kafka and the simulation drive the same objects.
 """
 
-# mypy: implicit-reexport
 from streams_assignor.streams_group._member import StreamsGroupMember
 from streams_assignor.streams_group._timers import HeartbeatTimer, StatusTimer
 from streams_assignor.streams_group._topology import topology_fields
@@ -16,3 +15,17 @@ from streams_assignor.streams_group.model import (
     StreamsTasks,
     offset_fields,
 )
+
+__all__ = [
+    "CallbackKind",
+    "HeartbeatErrorReaction",
+    "HeartbeatTimer",
+    "MemberFailure",
+    "MemberProfile",
+    "StatusTimer",
+    "StreamsGroupMember",
+    "StreamsMemberState",
+    "StreamsTasks",
+    "offset_fields",
+    "topology_fields",
+]

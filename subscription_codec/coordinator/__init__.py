@@ -4,7 +4,6 @@
 each type. Userdata inside a record stays bytes; ``codec.consumer_protocol`` decodes it.
 """
 
-# mypy: implicit-reexport
 from streams_assignor.codec.coordinator._records import (
     RecordKey,
     decode_key,
@@ -14,3 +13,14 @@ from streams_assignor.codec.coordinator._records import (
     record_type_number,
 )
 from streams_assignor.codec.coordinator._tables import RECORD_TYPES, RecordType
+
+__all__ = [
+    "RECORD_TYPES",
+    "RecordKey",
+    "RecordType",
+    "decode_key",
+    "decode_value",
+    "encode_key",
+    "encode_value",
+    "record_type_number",
+]

@@ -5,7 +5,6 @@
 are in ``codec.coordinator``.
 """
 
-# mypy: implicit-reexport
 from streams_assignor.codec.streams_group._codec import decode_message, encode_message
 from streams_assignor.codec.streams_group._tables import (
     DESCRIBE,
@@ -15,3 +14,14 @@ from streams_assignor.codec.streams_group._tables import (
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     TOPOLOGY_DESCRIPTION_UPDATE,
 )
+
+__all__ = [
+    "DESCRIBE",
+    "HEARTBEAT",
+    "JOIN_GROUP_MEMBER_EPOCH",
+    "LEAVE_GROUP_MEMBER_EPOCH",
+    "LEAVE_GROUP_STATIC_MEMBER_EPOCH",
+    "TOPOLOGY_DESCRIPTION_UPDATE",
+    "decode_message",
+    "encode_message",
+]

@@ -1,6 +1,5 @@
 """Groups whose broker assigns (KIP-848, KIP-932, KIP-1071): what it describes, and what follows from that."""
 
-# mypy: implicit-reexport
 from streams_assignor.groups.broker_assigned._description import (
     Assigned,
     BrokerAssignment,
@@ -9,3 +8,12 @@ from streams_assignor.groups.broker_assigned._description import (
     DescribedTopology,
     InternalTopic,
 )
+
+__all__ = [
+    "Assigned",
+    "BrokerAssignment",
+    "BrokerGroup",
+    "DescribedSubtopology",
+    "DescribedTopology",
+    "InternalTopic",
+]

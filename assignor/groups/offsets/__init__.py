@@ -3,7 +3,6 @@
 ``clients`` reads the offsets; what follows from them is pure.
 """
 
-# mypy: implicit-reexport
 from streams_assignor.groups.described_group import GroupOffsets
 from streams_assignor.groups.offsets._gauges import group_gauges
 from streams_assignor.groups.offsets._lag import (
@@ -17,3 +16,21 @@ from streams_assignor.groups.offsets._offsets import ChangelogSizes, OffsetReque
 from streams_assignor.groups.offsets._over_time import GroupsOverTime, LagState
 from streams_assignor.groups.offsets._summary import check_lag, lag_json, lag_summary
 from streams_assignor.groups.offsets._unread import UnreadRecordsDetector
+
+__all__ = [
+    "ChangelogSizes",
+    "GroupOffsets",
+    "GroupsOverTime",
+    "LagState",
+    "OffsetRequest",
+    "UnreadRecordsDetector",
+    "active_state_lags",
+    "check_lag",
+    "group_gauges",
+    "lag_json",
+    "lag_summary",
+    "offset_request",
+    "partition_lags",
+    "state_lags",
+    "task_lags",
+]
