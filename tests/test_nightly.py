@@ -64,7 +64,7 @@ def fixture_ledger(monkeypatch):
     parts = {"large": large, "small": Part("", (("program",),))}
     commits = {"assignor": 3, "upgrade/roll": 7}
     monkeypatch.setattr(nightly, "PARTS", parts)
-    folders = {"a": ["test_nightly.py", "conftest.py"], "b": ["b/1.py", "b/2.py"], "c": ["matrix.py"]}
+    folders = {"a": ["test_nightly.py", "conftest.py"], "b": ["b/1", "b/2"], "c": ["matrix.py"]}
     paths = {f"tests/{folder}": [Path("tests", file) for file in files] for folder, files in folders.items()}
     monkeypatch.setattr(nightly, "shards", lambda: paths)
     monkeypatch.setattr(nightly, "depends_on", lambda name: ["upgrade/roll" if name == "large:tests/a" else "assignor"])
@@ -85,7 +85,7 @@ def test_a_shard_is_the_part_with_the_files_of_a_folder_that_can_have_tests_of_i
     """Half of the units had no test, and a unit of two tests took 20 s to report the coverage of all packages."""
     assert {
         "large:tests/a": (("python", "-m", "pytest", "-n0", "tests/test_nightly.py"),),
-        "large:tests/b": (("python", "-m", "pytest", "tests/b/1.py", "tests/b/2.py"),),
+        "large:tests/b": (("python", "-m", "pytest", "tests/b/1", "tests/b/2"),),
         "small": (("program",),),
     } == {name: unit.commands for name, unit in nightly.units().items()}
 

@@ -173,7 +173,7 @@ def random_group(chance, most=7):
 @pytest.mark.parametrize("release", RELEASES)
 def test_gives_what_the_plain_rules_give_in_larger_groups(release):
     chance = random.Random(release)
-    for number in range(50):
+    for number in range(150):
         clients, *rest = group_of(random_group(chance))
         twins = again(clients)
 
